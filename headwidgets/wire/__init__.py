@@ -1,0 +1,1 @@
+"""What crosses to the browser and into files. Imports nothing of ours; everything may import it."""

@@ -1,0 +1,350 @@
+"""Every document that crosses to the browser or into a file, said once.
+
+This module is the only source of the protocol. ``python -m headwidgets.wire.generate`` writes
+``js/wire/types.ts`` from it; keys are snake_case on both sides. Documents are plain JSON values;
+arrays inside them are `ArrayRef` (see `headwidgets.wire.arrays` for packing and unpacking).
+
+A live widget syncs one document as the traits ``document`` (the JSON), ``buffer`` (all arrays, one
+after the other) and ``version``; view state such as ``selected`` and ``pruned`` are traits of their own
+and override the fields of the same name in the document.
+"""
+
+from typing import Literal, NotRequired, TypedDict
+
+SCHEMA = 1
+"""Number of this protocol; a reader refuses a document with a larger one."""
+
+MIME_PREFIX = "application/vnd.headwidgets."
+"""A saved output carries its document as ``application/vnd.headwidgets.<document>+json``."""
+
+KindName = Literal["encoder", "decoder", "cross"]
+DTypeName = Literal["float32", "float64", "int32", "uint8"]
+ThemeName = Literal["auto", "light", "dark"]
+HeadRef = tuple[KindName, int, int]
+"""``[kind, layer, index]``, counted from 0."""
+
+
+class ArrayRef(TypedDict):
+    """An array, row-major and little-endian; exactly one of `data` and `offset` is present."""
+
+    dtype: DTypeName
+    shape: list[int]
+    data: NotRequired[str]
+    """Base64 of the bytes; in files and saved outputs."""
+    offset: NotRequired[int]
+    """First byte in the buffer that accompanies the document, a multiple of 8; in live widgets."""
+
+
+class Provenance(TypedDict):
+    """How a result was made; drawn as the foot line of a figure when asked for."""
+
+    model: str
+    version: str
+    settings: dict[str, str | int | float | bool | None]
+
+
+class Token(TypedDict):
+    """One position of an attention map."""
+
+    text: str
+    """What a reader sees: the source text behind the token where offsets are known."""
+    special: bool
+    """A token the tokenizer added ([CLS], </s>, ...)."""
+    continued: bool
+    """Shares its (multi-byte) character with the token before it; drawn with a mark."""
+    joined: bool
+    """Belongs to the same word as the token before it (no space between)."""
+
+
+class ScoreLayer(TypedDict):
+    """One measurement of all heads of a kind."""
+
+    name: str
+    unit: str
+    """Empty for a pure number."""
+    n: int
+    """Number of examples; 0 when not a sample."""
+    signed: bool
+    """Draw with a diverging ramp centred at 0."""
+    values: ArrayRef
+    """float32 [layers, heads]; NaN is not measured and is drawn as such, never as 0."""
+    stderr: ArrayRef | None
+    """float32 [layers, heads], same unit."""
+
+
+class GridPanel(TypedDict):
+    """The heads of one kind."""
+
+    kind: KindName
+    label: str
+    layers: int
+    heads: int
+    kv_heads: int
+    """Key/value heads; smaller than `heads` under grouped-query attention."""
+    scores: list[ScoreLayer]
+
+
+class GridDocument(TypedDict):
+    """Layer x head grid: what is true of each head."""
+
+    schema: int
+    document: Literal["grid"]
+    title: str
+    panels: list[GridPanel]
+    selected: list[HeadRef]
+    pruned: list[HeadRef]
+    provenance: Provenance | None
+
+
+class ScoresFile(TypedDict):
+    """A ``.heads`` file that holds one measurement (`headwidgets.HeadScores.save`)."""
+
+    schema: int
+    document: Literal["scores"]
+    version: str
+    """Of headwidgets, when written."""
+    fingerprint: str | None
+    """Of the model that was measured; None when unknown."""
+    name: str
+    unit: str
+    n: int
+    values: dict[KindName, ArrayRef]
+    """float64 [layers, heads] per kind."""
+    stderr: dict[KindName, ArrayRef] | None
+    provenance: Provenance | None
+
+
+class HeadMap(TypedDict):
+    """One map [query, key] of a head (`index` -1: summed over the heads of the layer)."""
+
+    head: HeadRef
+    view: Literal["attention", "attribution"]
+    values: ArrayRef
+    """float32 [rows, columns], or uint8 where 0..255 stand for low..high."""
+    low: float
+    high: float
+    """Range of the values before any quantising, in the unit of the view."""
+    query_step: int
+    key_step: int
+    """Tokens per row and per column; above 1 the map was down-sampled (mean of the cells)."""
+
+
+class AttentionPanel(TypedDict):
+    """One kind of attention over one text."""
+
+    kind: KindName
+    label: str
+    layers: int
+    heads: int
+    query: list[Token]
+    key: list[Token]
+    thumbnails: ArrayRef
+    """uint8 [layers, heads, t, t], each head scaled to its own largest weight; t at most 16."""
+
+
+class AttentionDocument(TypedDict):
+    """Where heads look in one text."""
+
+    schema: int
+    document: Literal["attention"]
+    title: str
+    text: str
+    panels: list[AttentionPanel]
+    maps: list[HeadMap]
+    """The heads sent so far; further ones are asked for with a `HeadMapRequest`."""
+    selected: list[HeadRef]
+    words: bool
+    """Positions are words (attention to a split word summed, from it averaged), else tokens."""
+    hide_special: bool
+    mode: Literal["lines", "matrix"]
+    provenance: Provenance | None
+
+
+class AttributionPanel(TypedDict):
+    """Attribution of one kind of attention over one text."""
+
+    kind: KindName
+    label: str
+    layers: int
+    heads: int
+    query: list[Token]
+    key: list[Token]
+    totals: ArrayRef
+    """float32 [layers, heads]: attribution summed over a head's map."""
+    received: ArrayRef
+    """float32 [layers, key]: attribution summed over heads and queries."""
+    given: ArrayRef
+    """float32 [layers, query]: attribution summed over heads and keys."""
+    change: ArrayRef
+    """float64 [layers]: F(A) - F(0), what the layer's attributions add up to when integrated exactly."""
+    gap: ArrayRef
+    """float64 [layers]: absolute difference between that and the sum found (integration error)."""
+    steps: ArrayRef
+    """int32 [layers]: number of points of the integration rule."""
+
+
+class AttributionDocument(TypedDict):
+    """Which links between tokens carry a prediction."""
+
+    schema: int
+    document: Literal["attribution"]
+    title: str
+    text: str
+    target: str
+    output: str
+    """Name of the quantity that was attributed, for example ``log-odds``."""
+    unit: str
+    value: float
+    """The output F on the unchanged text."""
+    rule: str
+    tolerance: float
+    panels: list[AttributionPanel]
+    maps: list[HeadMap]
+    selected: list[HeadRef]
+    """The first one is shown; index -1 is the sum over the heads of its layer."""
+    provenance: Provenance | None
+
+
+class IntervalData(TypedDict):
+    """A value with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class EstimateData(TypedDict):
+    """A metric on a set of examples, possibly unfinished."""
+
+    value: float
+    low: float
+    high: float
+    """95 % interval for new data."""
+    n: int
+    """Examples seen."""
+    total: int
+    """Examples in the set."""
+    exact: bool
+    """All examples were seen; the value is the set's own."""
+    partial_low: float
+    partial_high: float
+    """95 % interval for the value on the whole set while unfinished; equal to `value` when exact."""
+    change: IntervalData | None
+    """Paired difference to the full model on the same examples; None for the full model itself."""
+
+
+class CurvePoint(TypedDict):
+    """The metric with `count` heads pruned."""
+
+    count: int
+    estimate: EstimateData
+
+
+class PruningDocument(TypedDict):
+    """What is left when heads are pruned, least important first."""
+
+    schema: int
+    document: Literal["pruning"]
+    title: str
+    metric: str
+    method: str
+    methods: list[str]
+    """Names of the rankings that can be chosen."""
+    ablation: str
+    ablations: list[str]
+    order: list[HeadRef]
+    """Every head in the order of pruning: the first `count` are pruned."""
+    count: int
+    baseline: EstimateData | None
+    """The full model."""
+    points: list[CurvePoint]
+    """Known points of the curve, by count ascending."""
+    status: str
+    """What is running, in words; empty when idle."""
+    grid: GridDocument
+    provenance: Provenance | None
+
+
+class DashboardDocument(TypedDict):
+    """Several documents drawn one under the other."""
+
+    schema: int
+    document: Literal["dashboard"]
+    title: str
+    parts: list["GridDocument | AttentionDocument | AttributionDocument | PruningDocument"]
+
+
+Document = GridDocument | AttentionDocument | AttributionDocument | PruningDocument | DashboardDocument
+
+
+class HeadMapRequest(TypedDict):
+    """Browser to Python: one head's map, please."""
+
+    id: int
+    ask: Literal["head_map"]
+    view: Literal["attention", "attribution"]
+    head: HeadRef
+    words: bool
+
+
+class TextRequest(TypedDict):
+    """Browser to Python: the same view with words or tokens as positions."""
+
+    id: int
+    ask: Literal["words"]
+    words: bool
+
+
+class EstimateRequest(TypedDict):
+    """Browser to Python: the metric with `count` heads pruned; a newer request cancels this one."""
+
+    id: int
+    ask: Literal["estimate"]
+    count: int
+
+
+class ChoiceRequest(TypedDict):
+    """Browser to Python: rank by another method, or prune by another ablation."""
+
+    id: int
+    ask: Literal["choose"]
+    method: str
+    ablation: str
+
+
+Request = HeadMapRequest | TextRequest | EstimateRequest | ChoiceRequest
+
+
+class HeadMapAnswer(TypedDict):
+    """The map asked for; its array refers to the message's one buffer."""
+
+    id: int
+    answer: Literal["head_map"]
+    map: HeadMap
+
+
+class EstimateAnswer(TypedDict):
+    """A narrowing estimate; several may carry the same id until `done`."""
+
+    id: int
+    answer: Literal["estimate"]
+    point: CurvePoint
+    done: bool
+
+
+class DoneAnswer(TypedDict):
+    """The request was carried out; what changed travels as traits."""
+
+    id: int
+    answer: Literal["done"]
+
+
+class ErrorAnswer(TypedDict):
+    """The request failed; `message` is a sentence for the reader."""
+
+    id: int
+    answer: Literal["error"]
+    message: str
+
+
+Answer = HeadMapAnswer | EstimateAnswer | DoneAnswer | ErrorAnswer
