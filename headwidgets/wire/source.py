@@ -77,9 +77,7 @@ class Source(Protocol):
     def evaluator(self, texts: Any, labels: Any, metric: str | Callable[..., float]) -> Evaluator:
         """Evaluate on a set of texts."""
 
-    def importance(
-        self, method: str, texts: Any, labels: Any, on_progress: Progress, cancelled: Cancelled
-    ) -> Any:
+    def importance(self, method: str, texts: Any, labels: Any, on_progress: Progress, cancelled: Cancelled) -> Any:
         """Head scores (`headwidgets.HeadScores`) by a method of `methods`."""
 
 

@@ -1,0 +1,1 @@
+"""What are we looking at? Texts, their tokens, and batches of them."""

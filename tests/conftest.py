@@ -1,0 +1,25 @@
+"""What every test shares: one torch thread per core in use, no network, and the folder of real data when there is one."""
+
+import os
+from pathlib import Path
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread():
+    torch = pytest.importorskip("torch", reason="the engine needs torch")
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder with `data/` and `models/`; a test that needs it is skipped, with this reason, where it is absent."""
+    folder = os.environ.get("HEADWIDGETS_DATA", "")
+    if not folder or not Path(folder, "models").is_dir():
+        pytest.skip("HEADWIDGETS_DATA does not name a folder with data/ and models/")
+    return Path(folder)
