@@ -1,0 +1,63 @@
+// Builds every bundle that ships in headwidgets/static: each file in hosts/anywidget as an ES module, figure and
+// page as scripts. One vite build per entry, so that no two bundles can share a chunk: a widget's module is loaded
+// from a blob URL and may import nothing.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build } from "vite";
+
+const root = dirname(fileURLToPath(import.meta.url));
+const outDir = join(root, "..", "headwidgets", "static");
+const LIMIT = 100_000;
+
+const widgets = readdirSync(join(root, "hosts", "anywidget"))
+  .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
+  .map((file) => ({ name: file.slice(0, -3), entry: join(root, "hosts", "anywidget", file), format: "es" }));
+const scripts = ["figure", "page"].map((name) => ({
+  name,
+  entry: join(root, "hosts", `${name}.ts`),
+  format: "iife",
+}));
+
+const table = [];
+for (const [position, { name, entry, format }] of [...widgets, ...scripts].entries()) {
+  const results = await build({
+    configFile: false,
+    root,
+    logLevel: "warn",
+    publicDir: false,
+    build: {
+      target: "es2022",
+      outDir,
+      emptyOutDir: position === 0,
+      minify: "oxc",
+      reportCompressedSize: false,
+      lib: { entry, formats: [format], name: `headwidgets_${name}`, fileName: () => `${name}.js` },
+    },
+  });
+  const output = results.flatMap((result) => result.output);
+  const [chunk, ...others] = output.filter((file) => file.type === "chunk");
+  const imported = [...chunk.imports, ...chunk.dynamicImports];
+  if (others.length > 0 || imported.length > 0)
+    throw new Error(
+      `${name}: one file without imports was expected, got ${1 + others.length} and [${imported}]`,
+    );
+  const strays = output.filter((file) => file.type === "asset").map((file) => file.fileName);
+  if (strays.length > 0) throw new Error(`${name}: a bundle has no assets beside it, got ${strays}`);
+  const code = readFileSync(join(outDir, `${name}.js`));
+  if (code.length >= LIMIT) throw new Error(`${name}: ${code.length} bytes; a bundle stays below ${LIMIT}`);
+  const hosts = [...new Set(code.toString().match(/\bhttps?:\/\/[\w.-]+/g) ?? [])].filter(
+    (host) => !/^https?:\/\/www\.w3\.org$/.test(host),
+  );
+  if (hosts.length > 0) throw new Error(`${name}: a bundle names no host but w3.org, got ${hosts}`);
+  table.push({ bundle: `${name}.js`, format, bytes: code.length, gzip: gzipSync(code).length });
+}
+
+const css = readFileSync(join(root, "theme", "index.css"), "utf8")
+  .replaceAll(/\/\*[\s\S]*?\*\//g, "")
+  .replaceAll(/\s*\n\s*/g, "\n")
+  .trim();
+writeFileSync(join(outDir, "widgets.css"), `${css}\n`);
+table.push({ bundle: "widgets.css", format: "css", bytes: css.length + 1, gzip: gzipSync(css).length });
+console.table(table);
