@@ -1,0 +1,127 @@
+/** Where heads look in one text, as a picture: lines or matrices of the selected heads, or the overview of all. */
+
+import { type DrawOptions, frame, type Picture, provenanceNote } from "../../marks/picture.js";
+import { text } from "../../marks/svg.js";
+import { fitText, measure } from "../../marks/text.js";
+import { type Palette, palette } from "../../theme/palette.js";
+import { type Buffer, decodeArray } from "../../wire/decode.js";
+import type { AttentionDocument, AttentionPanel } from "../../wire/types.js";
+import { decodeMap, type MapValues } from "../maps/head-map.js";
+import { headColor, headLegend, notesMark } from "../maps/labels.js";
+import { layoutOverview } from "../maps/overview.js";
+import { linesBody, type MapsInput, matrixBody, overviewBody } from "../maps/pictures.js";
+import { sameHead } from "../maps/positions.js";
+import { headsOf, panelOf, type Shown, shownOf } from "./model.js";
+
+/** Longest side of a text whose lines make a readable picture; longer ones are drawn as a matrix. */
+export const MOST_LINES = 160;
+
+const EDGE = 8;
+
+/** The drawing input of what is shown. */
+export function inputOf(shown: Shown, colors: Palette, width: number): MapsInput {
+  return {
+    maps: shown.maps,
+    names: shown.names,
+    query: shown.query,
+    key: shown.key,
+    signed: false,
+    quantity: "attention weight",
+    unit: "",
+    palette: colors,
+    width,
+  };
+}
+
+/** The picture of an attention document. */
+export function draw(document: AttentionDocument, options: DrawOptions, buffer?: Buffer): Picture {
+  const colors = palette(options.theme);
+  const width = Math.max(240, options.width) - 2 * EDGE;
+  const panel = panelOf(document, null);
+  const heads = headsOf(document, panel.kind);
+  const maps: MapValues[] = [];
+  for (const head of heads) {
+    const map = document.maps.find((one) => one.view === "attention" && sameHead(one.head, head));
+    if (map !== undefined) maps.push(decodeMap(map, buffer));
+  }
+  const shown = shownOf(document, panel, maps);
+  const parts: string[] = [];
+  const notes: string[] = [];
+  const kinds = document.panels.length > 1 ? `${panel.label} · ` : "";
+  parts.push(
+    text(0, 15, fitText(document.title, 15, width, true), { size: 15, fill: colors.ink, bold: true }),
+  );
+  parts.push(text(0, 34, fitText(`${kinds}${document.text}`, 12, width), { size: 12, fill: colors.muted }));
+  let y = 46;
+  let right = 0;
+  const longest = Math.max(shown.query.length, shown.key.length);
+  if (shown.maps.length === 0) {
+    const view = overview(panel, colors, width, document, buffer);
+    parts.push(`<g transform="translate(0 ${y})">${view.svg}</g>`);
+    y += view.height;
+    right = view.width;
+    notes.push("Every head's map, each scaled to its own largest weight.");
+  } else {
+    const lines = document.mode === "lines" && longest <= MOST_LINES;
+    if (lines) {
+      const names = headLegend(shown.names, 0, y, width, colors, measure);
+      parts.push(names.svg);
+      y += names.height + 8;
+    }
+    const input = inputOf(shown, colors, width);
+    const single = shown.names[0];
+    if (!lines && shown.names.length === 1 && single !== undefined) {
+      parts.push(text(0, y + 12, single, { fill: colors.ink, bold: true }));
+      y += 22;
+    }
+    const body = lines ? linesBody(input) : matrixBody(input);
+    parts.push(`<g transform="translate(0 ${y})">${body.svg}</g>`);
+    y += body.height;
+    right = body.width;
+    notes.push(...body.notes, ...shown.notes);
+    if (document.mode === "lines" && !lines) {
+      notes.push(
+        `A text of ${longest} positions is drawn as a matrix; lines are readable up to ${MOST_LINES}.`,
+      );
+    }
+    const missing = heads.length - shown.maps.length;
+    if (missing > 0)
+      notes.push(`${missing} selected ${missing === 1 ? "head was" : "heads were"} not loaded.`);
+  }
+  const foot = notesMark(notes, 0, y, width, colors);
+  parts.push(foot.svg);
+  y += foot.height;
+  if (options.provenance === true) {
+    const note = provenanceNote(document.provenance, 0, y, width, colors);
+    parts.push(note.svg);
+    y += note.height;
+  }
+  const what = shown.names.length > 0 ? `of ${shown.names.join(", ")}` : "of all heads";
+  return frame(
+    {
+      width: Math.max(width, right) + 2 * EDGE,
+      height: y + 2 * EDGE,
+      label: `${document.title}: attention ${what}`,
+      body: `<g transform="translate(${EDGE} ${EDGE})">${parts.join("")}</g>`,
+    },
+    options,
+  );
+}
+
+function overview(
+  panel: AttentionPanel,
+  colors: Palette,
+  width: number,
+  document: AttentionDocument,
+  buffer: Buffer,
+): { readonly svg: string; readonly width: number; readonly height: number } {
+  const thumbs = decodeArray(panel.thumbnails, buffer);
+  const t = panel.thumbnails.shape[3] ?? 1;
+  const layout = layoutOverview(panel.layers, panel.heads, t, width, true);
+  const marked = headsOf(document, panel.kind).map((head, at) => ({
+    layer: head[1],
+    index: head[2],
+    color: headColor(at, colors.name),
+  }));
+  return { ...layout, svg: overviewBody(layout, thumbs, t, marked, colors) };
+}

@@ -1,0 +1,70 @@
+import { type Buffer, decodeArray } from "../../wire/decode.js";
+import type { HeadMap, HeadRef } from "../../wire/types.js";
+
+/** A head's map with its values in their own unit. */
+export interface MapValues {
+  readonly head: HeadRef;
+  readonly view: HeadMap["view"];
+  readonly rows: number;
+  readonly columns: number;
+  /** Row-major `[rows, columns]`. */
+  readonly values: Float32Array;
+  /** Tokens per row and per column; above 1 the map was down-sampled. */
+  readonly queryStep: number;
+  readonly keyStep: number;
+}
+
+/** Read a map from the wire; 0..255 of a quantised map becomes low..high again. */
+export function decodeMap(map: HeadMap, buffer?: Buffer): MapValues {
+  const array = decodeArray(map.values, buffer);
+  const [rows, columns] = map.values.shape;
+  if (rows === undefined || columns === undefined || rows * columns !== array.length) {
+    throw new Error(
+      `a head's map is [rows, columns]; got shape [${map.values.shape.join(", ")}] with ${array.length} values`,
+    );
+  }
+  const values = new Float32Array(array.length);
+  const scale = map.values.dtype === "uint8" ? (map.high - map.low) / 255 : 1;
+  const base = map.values.dtype === "uint8" ? map.low : 0;
+  for (let index = 0; index < values.length; index += 1) values[index] = base + (array[index] ?? 0) * scale;
+  return {
+    head: map.head,
+    view: map.view,
+    rows,
+    columns,
+    values,
+    queryStep: map.query_step,
+    keyStep: map.key_step,
+  };
+}
+
+/** One value; NaN outside the map. */
+export function valueAt(map: MapValues, row: number, column: number): number {
+  if (row < 0 || column < 0 || row >= map.rows || column >= map.columns) return Number.NaN;
+  return map.values[row * map.columns + column] ?? Number.NaN;
+}
+
+/** Largest absolute value over several maps; NaN is left out; 0 where there is nothing. */
+export function largest(maps: readonly MapValues[]): number {
+  let found = 0;
+  for (const map of maps) {
+    for (const value of map.values) {
+      const size = Math.abs(value);
+      if (size > found && size !== Number.POSITIVE_INFINITY) found = size;
+    }
+  }
+  return found;
+}
+
+/** Sum of the columns of every row, or of the rows of every column. */
+export function sums(map: MapValues, over: "columns" | "rows"): Float32Array {
+  const result = new Float32Array(over === "columns" ? map.rows : map.columns);
+  for (let row = 0; row < map.rows; row += 1) {
+    for (let column = 0; column < map.columns; column += 1) {
+      const target = over === "columns" ? row : column;
+      const value = map.values[row * map.columns + column] ?? 0;
+      if (!Number.isNaN(value)) result[target] = (result[target] ?? 0) + value;
+    }
+  }
+  return result;
+}
