@@ -1,0 +1,198 @@
+"""A real JupyterLab from the installed wheel, in a real Chromium that may reach nothing but this machine."""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+
+
+def lab_python() -> Path:
+    """The interpreter whose JupyterLab is tested: the wheel's environment, or this one."""
+    wheel = ROOT / ".venv-wheel" / "bin" / "python"
+    named = os.environ.get("HEADWIDGETS_LAB_PYTHON")
+    return Path(named) if named else wheel if wheel.exists() else Path(sys.executable)
+
+
+def _free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return int(s.getsockname()[1])
+
+
+@dataclass
+class Lab:
+    """A running server, the folder it shows, and where Chromium looks."""
+
+    url: str
+    root: Path
+
+    def write(self, name: str, cells: list[str], **metadata: Any) -> Path:
+        """A notebook of code cells in the server's folder."""
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+        notebook.metadata = {
+            "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+            **metadata,
+        }
+        path = self.root / name
+        nbformat.write(notebook, path)
+        return path
+
+
+@contextlib.contextmanager
+def serving(root: Path) -> Iterator[Lab]:
+    """JupyterLab on a free port of this machine, with nothing of the user's own configuration."""
+    home = Path(tempfile.mkdtemp())
+    binaries = lab_python().parent
+    environment = {
+        **os.environ,
+        "HOME": str(home),
+        "JUPYTER_CONFIG_DIR": str(home / "config"),
+        "JUPYTER_DATA_DIR": str(home / "data"),
+        "IPYTHONDIR": str(home / "ipython"),
+        "PATH": f"{binaries}:{os.environ['PATH']}",
+        "OMP_NUM_THREADS": "2",
+        "HF_HUB_OFFLINE": "1",
+    }
+    environment.pop("PYTHONPATH", None)
+    subprocess.run(
+        [binaries / "jupyter", "labextension", "disable", "--level=user", "@jupyterlab/apputils-extension:announcements"],
+        env=environment,
+        check=False,
+        capture_output=True,
+        cwd=root,
+    )
+    port = _free_port()
+    log = (root / "server.log").open("wb")
+    server = subprocess.Popen(
+        [
+            *(binaries / "jupyter", "lab", "--no-browser", "--ip=127.0.0.1", f"--port={port}"),
+            *("--ServerApp.port_retries=0", "--IdentityProvider.token=", "--allow-root"),
+            *(f"--ServerApp.root_dir={root}", "--LabApp.expose_app_in_browser=True"),
+        ],
+        env=environment,
+        stdout=log,
+        stderr=log,
+        cwd=root,
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(240):
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"{url}/api", timeout=2)
+                break
+            time.sleep(0.25)
+        else:
+            raise RuntimeError(f"JupyterLab did not start: {(root / 'server.log').read_text()[-2000:]}")
+        yield Lab(url, root)
+    finally:
+        server.terminate()
+        server.wait(30)
+        log.close()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with serving(tmp_path_factory.mktemp("lab")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium")
+    assert chromium, "chromium is not installed: run .ci/chromium"
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(
+            executable_path=chromium,
+            args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-sync"],
+        )
+        yield launched
+        launched.close()
+
+
+@dataclass
+class Watch:
+    """What went wrong on a page while nobody looked."""
+
+    errors: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+
+    def assert_clean(self) -> None:
+        assert not self.errors, "\n".join(self.errors)
+        assert not self.outside, "\n".join(self.outside)
+
+
+def watched(page: Page) -> Watch:
+    """Collect console errors and refuse every request that leaves the machine."""
+    watch = Watch()
+
+    def asked(route: Any) -> None:
+        host = route.request.url.split("/")[2].split(":")[0] if "//" in route.request.url else ""
+        if route.request.url.startswith(("data:", "blob:")) or host == "127.0.0.1":
+            route.continue_()
+        else:
+            watch.outside.append(route.request.url)
+            route.abort()
+
+    page.route("**/*", asked)
+    page.on("pageerror", lambda error: watch.errors.append(f"page: {error}"))
+    page.on("console", lambda m: watch.errors.append(f"console: {m.text}") if m.type == "error" else None)
+    return watch
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    opened = context.new_page()
+    opened.set_default_timeout(60_000)
+    yield opened
+    context.close()
+
+
+def open_notebook(page: Page, lab: Lab, name: str, reset: bool = True) -> None:
+    """Open a notebook and wait until its kernel is idle."""
+    page.goto(f"{lab.url}/lab/tree/{name}" + ("?reset" if reset else ""))
+    page.wait_for_function("() => window.jupyterapp && document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden)')")
+    page.wait_for_selector(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook-cell")
+    page.wait_for_selector(
+        ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook-ExecutionIndicator[data-status='idle']"
+    )
+
+
+def command(page: Page, identifier: str, arguments: str = "{}") -> None:
+    """Start a JupyterLab command; its promise is not waited for."""
+    page.evaluate(f"() => {{ window.jupyterapp.commands.execute('{identifier}', {arguments}) }}")
+
+
+def run_all(page: Page, timeout: float = 180_000) -> None:
+    """Run every cell of the notebook in front and wait until each has a number."""
+    command(page, "notebook:run-all-cells")
+    page.wait_for_function(
+        """() => [...document.querySelectorAll(
+            '.jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell .jp-InputPrompt'
+        )].every(p => /\\[\\d+\\]/.test(p.innerText))""",
+        timeout=timeout,
+    )
+
+
+def save(page: Page) -> None:
+    """Save the notebook in front and wait until it is clean."""
+    command(page, "docmanager:save")
+    page.wait_for_function(
+        "() => !window.jupyterapp.shell.currentWidget.context.model.dirty", timeout=30_000
+    )
