@@ -33,6 +33,8 @@ for (const [position, { name, entry, format }] of [...widgets, ...scripts].entri
       emptyOutDir: position === 0,
       minify: "oxc",
       reportCompressedSize: false,
+      // Vite keeps the white space of ES libraries, for bundlers that come after; nothing comes after this one.
+      rolldownOptions: { output: { minify: true } },
       lib: { entry, formats: [format], name: `headwidgets_${name}`, fileName: () => `${name}.js` },
     },
   });

@@ -1,7 +1,7 @@
 /** What every `draw` takes and gives, and the frame around it. */
 
 import { FONT, type Palette, palette, type Theme } from "../theme/palette.js";
-import type { Provenance } from "../wire/types.js";
+import type { KindName, Provenance } from "../wire/types.js";
 import { el, escapeText, rect, text } from "./svg.js";
 import { wrap } from "./text.js";
 
@@ -13,6 +13,9 @@ export interface DrawOptions {
   readonly background: boolean;
   /** Print how the numbers were made under the picture. */
   readonly provenance?: boolean;
+  /** Grids: the kind and the score to show; without them every kind with its first score. */
+  readonly kind?: KindName | undefined;
+  readonly score?: string | undefined;
 }
 
 export interface Picture {
@@ -24,6 +27,8 @@ export interface Picture {
 /** Above this number of marks a picture uses one embedded image. */
 export const MARK_LIMIT = 2500;
 
+const KINDS: readonly KindName[] = ["encoder", "decoder", "cross"];
+
 /** Options from the outside world, completed and checked. */
 export function checkOptions(value: Partial<Record<keyof DrawOptions, unknown>>): DrawOptions {
   const { theme = "light", width = 720, background = true, provenance = false } = value;
@@ -31,7 +36,16 @@ export function checkOptions(value: Partial<Record<keyof DrawOptions, unknown>>)
     throw new Error(`theme: expected "light" or "dark", got ${JSON.stringify(theme)}`);
   if (typeof width !== "number" || !(width >= 40 && width <= 20000))
     throw new Error(`width: expected 40 to 20000 pixels, got ${JSON.stringify(width)}`);
-  return { theme, width, background: background === true, provenance: provenance === true };
+  if (value.kind !== undefined && !KINDS.includes(value.kind as KindName))
+    throw new Error(`kind: expected ${KINDS.join(", ")}, got ${JSON.stringify(value.kind)}`);
+  return {
+    theme,
+    width,
+    background: background === true,
+    provenance: provenance === true,
+    kind: value.kind as KindName | undefined,
+    score: value.score === undefined ? undefined : String(value.score),
+  };
 }
 
 export interface FrameContent {
