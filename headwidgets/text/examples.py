@@ -29,6 +29,8 @@ class Side:
         words: Number of the word (counted in its segment) that each position belongs to; None for special tokens.
         special: Positions that the tokenizer added.
         sources: The source texts, by segment.
+        spans: Start and end in the source text of every word, by segment; of words that got no token too. Empty
+            where the tokenizer has no offsets.
     """
 
     ids: NDArray[np.int64]
@@ -37,6 +39,7 @@ class Side:
     words: tuple[int | None, ...]
     special: tuple[bool, ...]
     sources: tuple[str, ...]
+    spans: tuple[tuple[tuple[int, int], ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
