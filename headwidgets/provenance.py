@@ -1,0 +1,54 @@
+"""How was a result made? Fingerprints of texts, and the record that every score and estimate carries."""
+
+import hashlib
+import math
+import platform
+from collections.abc import Iterable
+from typing import Any
+
+from headwidgets.wire.documents import Provenance
+
+Setting = str | int | float | bool | None
+
+
+def data_fingerprint(texts: Iterable[Any]) -> str:
+    """Hex digest of a set of texts; the order does not matter, labels do not count."""
+    marks = sorted(hashlib.sha256(repr(text).encode()).digest() for text in texts)
+    return hashlib.sha256(b"".join(marks)).hexdigest()[:32]
+
+
+def made(model: Any, texts: Iterable[Any] | None = None, **settings: Any) -> Provenance:
+    """The record of one result.
+
+    Args:
+        model: A HeadModel; its name and fingerprint are kept.
+        texts: The texts measured on; their fingerprint is kept as ``data``.
+        settings: Arguments, seed, ablation, definition; anything that is no plain value is kept as its repr.
+    """
+    from headwidgets import __version__
+
+    kept: dict[str, Setting] = {key: _plain(value) for key, value in settings.items()}
+    if texts is not None:
+        kept["data"] = data_fingerprint(texts)
+    kept["fingerprint"] = model.fingerprint
+    for package in ("torch", "transformers"):
+        kept[package] = _version(package)
+    kept["python"] = platform.python_version()
+    return {"model": model.name, "version": __version__, "settings": kept}
+
+
+def _plain(value: Any) -> Setting:
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    return getattr(value, "__name__", None) or repr(value)
+
+
+def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
