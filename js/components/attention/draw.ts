@@ -6,7 +6,7 @@ import { fitText, measure } from "../../marks/text.js";
 import { type Palette, palette } from "../../theme/palette.js";
 import { type Buffer, decodeArray } from "../../wire/decode.js";
 import type { AttentionDocument, AttentionPanel } from "../../wire/types.js";
-import { decodeMap, type MapValues } from "../maps/head-map.js";
+import { decodeMap, type MapValues, pooled, poolingOf } from "../maps/head-map.js";
 import { headColor, headLegend, notesMark } from "../maps/labels.js";
 import { layoutOverview } from "../maps/overview.js";
 import { linesBody, type MapsInput, matrixBody, overviewBody } from "../maps/pictures.js";
@@ -44,7 +44,15 @@ export function draw(document: AttentionDocument, options: DrawOptions, buffer?:
     const map = document.maps.find((one) => one.view === "attention" && sameHead(one.head, head));
     if (map !== undefined) maps.push(decodeMap(map, buffer));
   }
-  const shown = shownOf(document, panel, maps);
+  const factor =
+    document.mode === "matrix" || maps.some((map) => Math.max(map.rows, map.columns) > MOST_LINES)
+      ? poolingOf(maps)
+      : 1;
+  const shown = shownOf(
+    document,
+    panel,
+    maps.map((map) => pooled(map, factor)),
+  );
   const parts: string[] = [];
   const notes: string[] = [];
   const kinds = document.panels.length > 1 ? `${panel.label} · ` : "";
@@ -53,13 +61,16 @@ export function draw(document: AttentionDocument, options: DrawOptions, buffer?:
   );
   parts.push(text(0, 34, fitText(`${kinds}${document.text}`, 12, width), { size: 12, fill: colors.muted }));
   let y = 46;
-  let right = 0;
+  let right = Math.min(
+    width,
+    Math.max(measure(document.title, 15, true), measure(`${kinds}${document.text}`, 12), 360),
+  );
   const longest = Math.max(shown.query.length, shown.key.length);
   if (shown.maps.length === 0) {
     const view = overview(panel, colors, width, document, buffer);
     parts.push(`<g transform="translate(0 ${y})">${view.svg}</g>`);
     y += view.height;
-    right = view.width;
+    right = Math.max(right, view.width);
     notes.push("Every head's map, each scaled to its own largest weight.");
   } else {
     const lines = document.mode === "lines" && longest <= MOST_LINES;
@@ -77,11 +88,11 @@ export function draw(document: AttentionDocument, options: DrawOptions, buffer?:
     const body = lines ? linesBody(input) : matrixBody(input);
     parts.push(`<g transform="translate(0 ${y})">${body.svg}</g>`);
     y += body.height;
-    right = body.width;
+    right = Math.max(right, body.width);
     notes.push(...body.notes, ...shown.notes);
     if (document.mode === "lines" && !lines) {
       notes.push(
-        `A text of ${longest} positions is drawn as a matrix; lines are readable up to ${MOST_LINES}.`,
+        `A text of ${panel.query.length} positions is drawn as a matrix; lines are readable up to ${MOST_LINES}.`,
       );
     }
     const missing = heads.length - shown.maps.length;
@@ -99,7 +110,7 @@ export function draw(document: AttentionDocument, options: DrawOptions, buffer?:
   const what = shown.names.length > 0 ? `of ${shown.names.join(", ")}` : "of all heads";
   return frame(
     {
-      width: Math.max(width, right) + 2 * EDGE,
+      width: right + 2 * EDGE,
       height: y + 2 * EDGE,
       label: `${document.title}: attention ${what}`,
       body: `<g transform="translate(${EDGE} ${EDGE})">${parts.join("")}</g>`,

@@ -68,3 +68,32 @@ export function sums(map: MapValues, over: "columns" | "rows"): Float32Array {
   }
   return result;
 }
+
+/** The map with `factor` x `factor` values averaged into one; NaN is left out of the mean. */
+export function pooled(map: MapValues, factor: number): MapValues {
+  if (factor <= 1) return map;
+  const rows = Math.ceil(map.rows / factor);
+  const columns = Math.ceil(map.columns / factor);
+  const values = new Float32Array(rows * columns);
+  const counts = new Uint16Array(rows * columns);
+  for (let row = 0; row < map.rows; row += 1) {
+    for (let column = 0; column < map.columns; column += 1) {
+      const value = map.values[row * map.columns + column] ?? Number.NaN;
+      if (Number.isNaN(value)) continue;
+      const at = Math.floor(row / factor) * columns + Math.floor(column / factor);
+      values[at] = (values[at] ?? 0) + value;
+      counts[at] = (counts[at] ?? 0) + 1;
+    }
+  }
+  for (let at = 0; at < values.length; at += 1) values[at] = (values[at] ?? 0) / (counts[at] ?? 0);
+  return { ...map, rows, columns, values, queryStep: map.queryStep * factor, keyStep: map.keyStep * factor };
+}
+
+/** Longest side of a matrix in a static picture, in cells; longer ones are pooled. */
+export const MOST_ROWS = 288;
+
+/** By how much maps are pooled so that a static picture stays small. */
+export function poolingOf(maps: readonly MapValues[]): number {
+  const longest = maps.reduce((most, map) => Math.max(most, map.rows, map.columns), 0);
+  return Math.max(1, Math.ceil(longest / MOST_ROWS));
+}

@@ -41,6 +41,10 @@ export interface LinksMarkup {
   readonly total: number;
 }
 
+/** Heads of the two columns. */
+export const QUERY_TITLE = "from (query)";
+export const KEY_TITLE = "to (key)";
+
 const HEADER = 24;
 const GUTTER = 10;
 const LEVELS = 12;
@@ -56,17 +60,19 @@ export function layoutLinks(
   const rowHeight = rows <= 40 ? 21 : rows <= 100 ? 17 : 15;
   const fontSize = rows <= 40 ? 13 : rows <= 100 ? 12 : 11;
   const limit = Math.min(190, width * 0.3);
-  const side = (positions: readonly Position[]): number => {
-    let widest = 36;
+  const side = (positions: readonly Position[], title: string): number => {
+    let widest = measure(title, 11);
     for (const position of positions) widest = Math.max(widest, measure(position.label, fontSize));
     return Math.ceil(Math.min(limit, widest)) + GUTTER + 12;
   };
-  const available = Math.min(width, side(query) + side(key) + 420);
+  const left = side(query, QUERY_TITLE);
+  const right = side(key, KEY_TITLE);
+  const available = Math.min(width, left + right + 420);
   return {
-    width,
+    width: available,
     height: HEADER + rows * rowHeight + 6,
-    left: side(query),
-    right: available - side(key),
+    left,
+    right: available - right,
     top: HEADER + rowHeight / 2,
     rowHeight,
     fontSize,
@@ -116,7 +122,7 @@ export function linksOf(layout: LinksLayout, map: MapValues, focus: Focus | null
 
 /**
  * The lines of all series. With more than `budget` links the strongest are drawn; links below `floor` of the largest
- * are too faint to see and are left out of the count of what could be drawn.
+ * are too faint to see: they are left out and not counted.
  */
 export function drawLinks(
   layout: LinksLayout,
@@ -125,7 +131,7 @@ export function drawLinks(
   focus: Focus | null,
   budget: number,
 ): LinksMarkup {
-  const floor = scale * 0.01;
+  const floor = scale * 0.02;
   const found = series.map((item) =>
     linksOf(layout, item.map, focus).filter((link) => Math.abs(link.weight) >= floor),
   );
@@ -156,12 +162,20 @@ export function drawLinks(
       const color = bucket < 0 ? item.opposing : item.color;
       const dash = bucket < 0 ? ' stroke-dasharray="5 3"' : "";
       parts.push(
-        `<path d="${(paths.get(bucket) ?? []).join("")}" stroke="${color}" stroke-opacity="${round(0.1 + 0.85 * share)}"` +
-          ` stroke-width="${round(0.6 + 2.6 * share)}"${dash}/>`,
+        `<path d="${(paths.get(bucket) ?? []).join("")}" stroke="${color}" stroke-opacity="${opacityOf(share)}"` +
+          ` stroke-width="${widthOf(share)}"${dash}/>`,
       );
     }
   });
   return { markup: `<g fill="none" stroke-linecap="round">${parts.join("")}</g>`, drawn, total };
+}
+
+/** Opacity and width of a line by its share of the largest value. */
+export function opacityOf(share: number): number {
+  return round(0.04 + 0.88 * share);
+}
+export function widthOf(share: number): number {
+  return round(0.6 + 2.6 * share);
 }
 
 function curve(layout: LinksLayout, link: Link, shift: number): string {

@@ -77,7 +77,7 @@ export function layoutMatrix(
   }
   const lines = Math.max(1, Math.ceil(count / across));
   return {
-    width: Math.max(width, rowLabels + across * columns * cell + (across - 1) * PANEL_GAP + 8),
+    width: Math.max(rowLabels + 240, rowLabels + across * columns * cell + (across - 1) * PANEL_GAP + 8),
     height: lines * lineHeight - PANEL_GAP + 4,
     cell,
     panels,

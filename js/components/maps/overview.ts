@@ -54,9 +54,47 @@ export function hitOverview(layout: OverviewLayout, x: number, y: number): reado
   return [layer, index];
 }
 
+/** Where a head's thumbnail is. */
+export function overviewBox(
+  layout: OverviewLayout,
+  layer: number,
+  index: number,
+): { readonly x: number; readonly y: number; readonly width: number; readonly height: number } {
+  return {
+    x: layout.x + index * layout.pitch,
+    y: layout.y + layer * layout.pitch,
+    width: layout.side,
+    height: layout.side,
+  };
+}
+
+/** Most pixels of a mosaic; beyond it thumbnails are shrunk. */
+const MOST_PIXELS = 120_000;
+
+/** Side of a thumbnail as it is drawn: `t`, or less where a model has very many heads. */
+export function thumbnailSide(layers: number, heads: number, t: number): number {
+  return Math.max(1, Math.min(t, Math.max(4, Math.floor(Math.sqrt(MOST_PIXELS / (layers * heads))) - 1)));
+}
+
+/** `[layers, heads, t, t]` shrunk to `side`, keeping the largest value of what falls together. */
+export function shrunk(values: ArrayLike<number>, count: number, t: number, side: number): ArrayLike<number> {
+  if (side >= t) return values;
+  const result = new Uint8Array(count * side * side);
+  for (let head = 0; head < count; head += 1) {
+    for (let row = 0; row < t; row += 1) {
+      const to = (head * side + Math.floor((row * side) / t)) * side;
+      for (let column = 0; column < t; column += 1) {
+        const at = to + Math.floor((column * side) / t);
+        result[at] = Math.max(result[at] ?? 0, values[(head * t + row) * t + column] ?? 0);
+      }
+    }
+  }
+  return result;
+}
+
 /**
- * Colour numbers of the mosaic, row-major, `t + 1` points per cell: the thumbnails with one empty (0) row and column
- * after each; values 0..255 become 1..`levels`.
+ * Colour numbers of the mosaic, row-major: the thumbnails with one empty (0) row and column after each; values
+ * 0..255 become 1..`levels`.
  */
 export function mosaic(
   thumbnails: ArrayLike<number>,

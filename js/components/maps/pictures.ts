@@ -12,11 +12,15 @@ import { headColor, thousands, tokenLabel } from "./labels.js";
 import {
   drawLinks,
   type Focus,
+  KEY_TITLE,
   type LinkSeries,
   type LinksLayout,
   labelRoom,
   layoutLinks,
+  opacityOf,
+  QUERY_TITLE,
   rowY,
+  widthOf,
 } from "./links.js";
 import {
   cellLevels,
@@ -27,7 +31,7 @@ import {
   type MatrixLayout,
 } from "./matrix.js";
 import type { OverviewLayout } from "./overview.js";
-import { mosaic, numbersEvery } from "./overview.js";
+import { mosaic, numbersEvery, shrunk, thumbnailSide } from "./overview.js";
 import type { Position } from "./positions.js";
 
 /** What maps are drawn of. */
@@ -43,6 +47,8 @@ export interface MapsInput {
   readonly unit: string;
   readonly palette: Palette;
   readonly width: number;
+  /** The host paints large matrices itself (on a canvas): leave their place empty. */
+  readonly bare?: boolean;
 }
 
 /** A drawn body with what its host must know. */
@@ -77,8 +83,8 @@ export function linesBody(input: MapsInput): Body<LinksLayout> {
   const scale = largest(input.maps);
   const links = drawLinks(layout, seriesOf(input), scale || 1, null, LINK_BUDGET);
   const parts: string[] = [
-    text(layout.left - 10, 13, "from (query)", { size: 11, fill: palette.muted, anchor: "end" }),
-    text(layout.right + 10, 13, "to (key)", { size: 11, fill: palette.muted }),
+    text(layout.left - 10, 13, QUERY_TITLE, { size: 11, fill: palette.muted, anchor: "end" }),
+    text(layout.right + 10, 13, KEY_TITLE, { size: 11, fill: palette.muted }),
     `<g data-part="links">${links.markup}</g>`,
     columnOf(query, "query", layout, palette),
     columnOf(key, "key", layout, palette),
@@ -134,8 +140,8 @@ function lineLegend(x: number, y: number, scale: number, input: MapsInput): stri
     parts.push(
       line(at, y + 25, at + 26, y + 25, {
         stroke: color,
-        "stroke-opacity": 0.1 + 0.85 * share,
-        "stroke-width": 0.6 + 2.6 * share,
+        "stroke-opacity": opacityOf(share),
+        "stroke-width": widthOf(share),
         "stroke-dasharray": dash,
       }),
       text(at + 31, y + 29, formatNumber(value, 2), { size: 11, fill: palette.muted }),
@@ -175,7 +181,8 @@ export function matrixBody(input: MapsInput, zoom = 1): Body<MatrixLayout> {
       return Number.isFinite(value) ? colors.index(value) : -1;
     };
     if (isVector(layout)) parts.push(drawCells(layout, panel, map, level, colors.colours, palette.faint));
-    else parts.push(imageMark(imageOf(layout, map, colors, palette), corner.x, corner.y, wide, high, 1));
+    else if (input.bare !== true)
+      parts.push(imageMark(imageOf(layout, map, colors, palette), corner.x, corner.y, wide, high, 1));
     parts.push(
       rect(corner.x - 0.5, corner.y - 0.5, wide + 0.5, high + 0.5, {
         fill: "none",
@@ -204,7 +211,8 @@ export function matrixBody(input: MapsInput, zoom = 1): Body<MatrixLayout> {
   };
 }
 
-function imageOf(layout: MatrixLayout, map: MapValues, colors: Ramp, palette: Palette): IndexedImage {
+/** A large matrix as an image. */
+export function imageOf(layout: MatrixLayout, map: MapValues, colors: Ramp, palette: Palette): IndexedImage {
   // 64 steps look the same and pack to half the size; 0 stands for "not measured".
   const level = (value: number): number => (Number.isFinite(value) ? colors.index(value) >> 2 : -1);
   const steps = Array.from({ length: 64 }, (_, at) => colors.colours[at * 4 + 2] ?? palette.faint);
@@ -234,7 +242,7 @@ function matrixLabels(layout: MatrixLayout, panel: number, palette: Palette): st
     parts.push(tokenLabel(position, corner.x + at * layout.cell + half, corner.y - 5, style));
   }
   parts.push(
-    text(corner.x, corner.y - layout.columnLabels + 9, "to (key)", { size: 11, fill: palette.muted }),
+    text(corner.x, corner.y - layout.columnLabels + 9, KEY_TITLE, { size: 11, fill: palette.muted }),
   );
   if (layout.labelled[panel] !== true) return parts.join("");
   for (const at of labelledPositions(layout.query.length, layout.every)) {
@@ -243,9 +251,7 @@ function matrixLabels(layout: MatrixLayout, panel: number, palette: Palette): st
     const style = { anchor: "end", size: 11, room: layout.rowLabels - 22, palette } as const;
     parts.push(tokenLabel(position, corner.x - 6, corner.y + at * layout.cell + half, style));
   }
-  parts.push(
-    text(10, corner.y, "from (query)", { size: 11, fill: palette.muted, rotate: -90, anchor: "end" }),
-  );
+  parts.push(text(10, corner.y, QUERY_TITLE, { size: 11, fill: palette.muted, rotate: -90, anchor: "end" }));
   return parts.join("");
 }
 
@@ -264,11 +270,13 @@ export function overviewBody(
   marked: readonly Marked[],
   palette: Palette,
 ): string {
-  const levels = 48;
+  const levels = 32;
+  const side = thumbnailSide(layout.layers, layout.heads, t);
+  const small = shrunk(thumbnails, layout.layers * layout.heads, t, side);
   const scale = ramp(0, 1, false, palette);
   const colours = [palette.surface];
   for (let at = 0; at < levels; at += 1) colours.push(scale.colour(at / (levels - 1)));
-  const picture = mosaic(thumbnails, layout.layers, layout.heads, t, levels);
+  const picture = mosaic(small, layout.layers, layout.heads, side, levels);
   const parts = [
     imageMark(
       { ...picture, colours },
