@@ -1,0 +1,103 @@
+"""The drawing code without a browser: runs the figure bundle in a bare V8 engine."""
+
+import json
+import threading
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from headwidgets.errors import HeadwidgetsError, InputError
+from headwidgets.wire.arrays import inline
+
+STATIC = Path(__file__).resolve().parent.parent / "static"
+"""Built by ``npm run build``; shipped in the wheel."""
+
+THEMES = ("light", "dark")
+_SECONDS = 60.0
+
+
+class DrawingError(HeadwidgetsError, RuntimeError):
+    """A picture could not be made; the message says why."""
+
+
+class Drawing(NamedTuple):
+    """A picture as markup."""
+
+    svg: str
+    width: float
+    """In CSS pixels."""
+    height: float
+
+
+class _Engine:
+    """One V8 context with the figure bundle; calls take turns, from whatever thread."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._loaded: tuple[Path, int] | None = None
+        self._context: Any = None
+
+    def call(self, document: str, options: str) -> dict[str, Any]:
+        with self._turn:
+            answer = self._ready().call("headwidgetsFigure.draw", document, options, timeout_sec=_SECONDS)
+        return cast(dict[str, Any], json.loads(answer))
+
+    def _ready(self) -> Any:
+        path = STATIC / "figure.js"
+        if not path.exists():
+            raise DrawingError(
+                "the front end is not built: figure.js is missing from headwidgets/static. In a clone run `npm ci` and"
+                " `npm run build`; an installed wheel carries it, so install headwidgets again if this is one."
+            )
+        version = (path, path.stat().st_mtime_ns)
+        if self._loaded != version:
+            try:
+                from py_mini_racer import MiniRacer
+            except ImportError:
+                raise DrawingError(
+                    "drawing without a browser needs the package mini-racer: pip install mini-racer"
+                ) from None
+            context = MiniRacer()
+            context.eval(path.read_text(encoding="utf-8") + "\n;0")
+            self._context, self._loaded = context, version
+        return self._context
+
+
+_engine = _Engine()
+
+
+def draw(
+    document: Any,
+    *,
+    theme: str = "light",
+    width: int | None = None,
+    background: bool = True,
+    provenance: bool = False,
+) -> Drawing:
+    """Return the picture of a document, drawn by the code that also draws it in the browser.
+
+    Args:
+        document: Any document of `headwidgets.wire.documents`, with NumPy arrays or `ArrayRef`.
+        theme: ``light`` or ``dark``.
+        width: In CSS pixels; None lets the component choose.
+        background: Paint the theme's background; False leaves it transparent.
+        provenance: Print how the result was made as a foot line.
+
+    Raises:
+        InputError: an option cannot be used.
+        DrawingError: the bundle or the JavaScript engine is missing, or the drawing code failed.
+    """
+    if theme not in THEMES:
+        raise InputError(f"theme is 'light' or 'dark' for a picture, got {theme!r}")
+    if width is not None and not 100 <= width <= 20_000:
+        raise InputError(f"width is in pixels, from 100 to 20000; got {width!r}")
+    options: dict[str, Any] = {"theme": theme, "background": background, "provenance": provenance}
+    if width is not None:
+        options["width"] = width
+    try:
+        drawn = _engine.call(json.dumps(inline(document), allow_nan=False), json.dumps(options))
+        return Drawing(str(drawn["svg"]), float(drawn["width"]), float(drawn["height"]))
+    except HeadwidgetsError:
+        raise
+    except Exception as error:
+        kind = document.get("document") if isinstance(document, dict) else type(document).__name__
+        raise DrawingError(f"the {kind} could not be drawn: {str(error)[:400]}") from error

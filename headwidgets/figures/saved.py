@@ -1,0 +1,141 @@
+"""What a notebook keeps of a widget: data, picture and a line of text, within a budget."""
+
+import base64
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwidgets.figures.engine import DrawingError, draw
+from headwidgets.figures.formats import png
+from headwidgets.wire.arrays import decode, inline
+from headwidgets.wire.documents import MIME_PREFIX
+
+LIMIT = 200_000
+"""Bytes that the saved output of a cell may take in the notebook file."""
+_DOCUMENT_SHARE = 0.55
+_PNG_DPI = (96, 72, 48)
+_PNG_LIMIT = 60_000
+
+
+def bundle(document: Any, summary: str, view: dict[str, Any] | None = None, limit: int = LIMIT) -> dict[str, Any]:
+    """Return the MIME bundle of a widget's output; its size in a notebook file is below `limit`.
+
+    The data comes first (maps as 8-bit, the least needed ones left out where they do not fit, which the title
+    then says), then a PNG (notebooks that are not trusted show it), then the SVG if it still fits.
+
+    Args:
+        document: What the widget shows, with NumPy arrays or `ArrayRef`.
+        summary: One line of text.
+        view: The live widget's view, shown while its kernel runs.
+        limit: In bytes.
+    """
+    data: dict[str, Any] = {"text/plain": summary}
+    if view is not None:
+        data["application/vnd.jupyter.widget-view+json"] = view
+    kept = reduced(document, int(limit * _DOCUMENT_SHARE))
+    if size(kept) <= limit - 20_000:
+        data[f"{MIME_PREFIX}{document['document']}+json"] = inline(kept)
+    try:
+        svg = draw(kept).svg
+        for dpi in _PNG_DPI:
+            picture = base64.b64encode(png(svg, dpi)).decode("ascii")
+            if len(picture) <= _PNG_LIMIT:
+                data["image/png"] = picture
+                break
+    except DrawingError as error:  # showing the live widget matters more than its picture
+        warnings.warn(f"the output is saved without a picture: {error}", stacklevel=2)
+        return data
+    if size(data) + size(svg) <= limit:
+        data["image/svg+xml"] = svg
+    return data
+
+
+def size(value: Any) -> int:
+    """Bytes that `value` takes in a notebook file, which is indented JSON."""
+    lines = json.dumps(inline(value), indent=1)
+    return len(lines.encode("utf-8")) + 8 * lines.count("\n")
+
+
+def reduced(document: Any, limit: int) -> Any:
+    """Return `document` with 8-bit maps, made to fit `limit` bytes by leaving out what is needed least."""
+    kept = _quantised(document)
+    maps = _count_maps(kept)
+    while size(kept) > limit:
+        smaller = _without_last_map(kept)
+        if smaller is None:
+            smaller = _coarser(kept)
+        if smaller is None:
+            break
+        kept = smaller
+    lost = maps - _count_maps(kept)
+    if lost:
+        word = "map" if lost == 1 else "maps"
+        kept = {**kept, "title": f"{kept.get('title', '')} ({lost} {word} left out of the saved notebook)".strip()}
+    return kept
+
+
+def quantised(head_map: Any) -> Any:
+    """Return a `HeadMap` with its values as uint8, where 0..255 stand for low..high."""
+    values = _array(head_map["values"])
+    if values.dtype == np.uint8:
+        return head_map
+    low, high = float(head_map["low"]), float(head_map["high"])
+    span = high - low if high > low else 1.0
+    levels = np.clip(np.rint((values - low) * (255 / span)), 0, 255)
+    return {**head_map, "values": np.nan_to_num(levels).astype(np.uint8)}
+
+
+def _array(value: Any) -> NDArray[Any]:
+    return value if isinstance(value, np.ndarray) else decode(value)
+
+
+def _quantised(document: Any) -> Any:
+    changed = dict(document)
+    if "maps" in changed:
+        changed["maps"] = [quantised(item) for item in changed["maps"]]
+    if "parts" in changed:
+        changed["parts"] = [_quantised(part) for part in changed["parts"]]
+    return changed
+
+
+def _count_maps(document: Any) -> int:
+    return len(document.get("maps", ())) + sum(_count_maps(part) for part in document.get("parts", ()))
+
+
+def _without_last_map(document: Any) -> Any | None:
+    """Take one map out, the last one of the part that has most; the first map of a part stays."""
+    if len(document.get("maps", ())) > 1:
+        return {**document, "maps": document["maps"][:-1]}
+    parts = list(document.get("parts", ()))
+    most = max(range(len(parts)), key=lambda i: _count_maps(parts[i]), default=None)
+    if most is not None and (smaller := _without_last_map(parts[most])) is not None:
+        parts[most] = smaller
+        return {**document, "parts": parts}
+    return None
+
+
+def _coarser(document: Any) -> Any | None:
+    """Halve thumbnails, then take the remaining maps out."""
+    for panel in document.get("panels", ()):
+        thumbnails = _array(panel["thumbnails"]) if "thumbnails" in panel else None
+        if thumbnails is not None and thumbnails.shape[-1] > 4:
+            return {**document, "panels": [_halved(panel) for panel in document["panels"]]}
+    if document.get("maps"):
+        return {**document, "maps": []}
+    parts = list(document.get("parts", ()))
+    for i in sorted(range(len(parts)), key=lambda i: -size(parts[i])):
+        if (smaller := _coarser(parts[i])) is not None:
+            parts[i] = smaller
+            return {**document, "parts": parts}
+    return None
+
+
+def _halved(panel: Any) -> Any:
+    thumbnails = _array(panel["thumbnails"])
+    t = thumbnails.shape[-1] // 2 * 2
+    even = thumbnails[:, :, :t, :t]
+    layers, heads = even.shape[:2]
+    return {**panel, "thumbnails": even.reshape(layers, heads, t // 2, 2, t // 2, 2).max((3, 5))}

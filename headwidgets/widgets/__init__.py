@@ -1,0 +1,9 @@
+"""What does the user hold? Live widgets for a notebook; thin, and free of torch."""
+
+from headwidgets.widgets.attention import AttentionView
+from headwidgets.widgets.attribution import AttributionView
+from headwidgets.widgets.explorer import Explorer, explore
+from headwidgets.widgets.grid import HeadGrid
+from headwidgets.widgets.pruning import PruningExplorer
+
+__all__ = ["AttentionView", "AttributionView", "Explorer", "HeadGrid", "PruningExplorer", "explore"]

@@ -1,0 +1,54 @@
+"""Widgets made of widgets: what the composed ones share."""
+
+import threading
+import weakref
+from typing import Any
+
+import ipywidgets
+
+from headwidgets.widgets.base import LIVE, refuse_unknown
+from headwidgets.widgets.linking import Quiet
+from headwidgets.widgets.outputs import Pictured
+
+
+class HeadBox(Quiet, Pictured, ipywidgets.VBox):
+    """A column of widgets with a document of its own."""
+
+    def __init__(self, children: Any, **options: Any) -> None:
+        refuse_unknown(self, options)
+        self._here = threading.local()
+        self._links: list[Any] = []
+        super().__init__(children=children, **options)
+        LIVE.add(self)
+
+    def set_state(self, sync_data: Any) -> None:
+        """Take in state from the browser (called by ipywidgets)."""
+        with self._receiving():
+            super().set_state(sync_data)
+
+    def close(self) -> None:
+        """Cancel running work, free what is held and take everything from the page."""
+        for link in self.__dict__.get("_links", ()):
+            link.close()
+        children = self.children if self.comm is not None else ()
+        super().close()
+        for child in children:
+            _close(child)
+
+
+def _close(widget: Any) -> None:
+    for child in getattr(widget, "children", ()):
+        _close(child)
+    widget.close()
+
+
+def refresher(widget: Pictured) -> Any:
+    """Return a callback that brings the saved output of `widget` up to date, without keeping it alive."""
+    reference = weakref.ref(widget)
+
+    def refresh() -> None:
+        alive = reference()
+        if alive is not None:
+            alive._refresh_outputs()
+
+    return refresh

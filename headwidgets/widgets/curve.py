@@ -1,0 +1,112 @@
+"""The live pruning curve: a bqplot figure (axes, pan and zoom come with it)."""
+
+from collections.abc import Sequence
+
+import bqplot
+import numpy as np
+
+from headwidgets.wire.documents import CurvePoint
+
+# Readable on white and on JupyterLab's dark grey alike (contrast above 3 on both), and for colour-blind readers.
+INK = "#808080"
+LINE = "#3b8ec2"
+MARK = "#d9730d"
+GRID = "rgba(128, 128, 128, 0.25)"
+
+
+class CurveFigure:
+    """Metric against number of pruned heads: a line, its 95 % band and the point where the slider stands."""
+
+    def __init__(self, metric: str, n_heads: int) -> None:
+        self._x = bqplot.LinearScale(min=0.0, max=float(max(n_heads, 1)), allow_padding=False)
+        self._y = bqplot.LinearScale()
+        scales = {"x": self._x, "y": self._y}
+        style = {"fill": INK, "font-size": "11px"}
+        axis = {"color": INK, "label_color": INK, "tick_style": style, "grid_color": GRID}
+        self._band = bqplot.Lines(
+            x=np.zeros(2),
+            y=np.zeros((2, 2)),
+            scales=scales,
+            colors=[LINE],
+            fill="between",
+            fill_colors=[LINE],
+            fill_opacities=[0.18],
+            opacities=[0.0, 0.0],
+            visible=False,
+        )
+        self._line = bqplot.Lines(
+            x=np.zeros(1),
+            y=np.zeros(1),
+            scales=scales,
+            colors=[LINE],
+            stroke_width=2,
+            marker="circle",
+            marker_size=18,
+            visible=False,
+        )
+        self._mark = bqplot.Scatter(
+            x=np.zeros(1),
+            y=np.zeros(1),
+            scales=scales,
+            colors=[MARK],
+            marker="diamond",
+            default_size=110,
+            visible=False,
+        )
+        self._axes = [
+            bqplot.Axis(scale=self._x, label="heads pruned", **axis),
+            bqplot.Axis(scale=self._y, label=metric, orientation="vertical", label_offset="44px", **axis),
+        ]
+        self.figure = bqplot.Figure(
+            marks=[self._band, self._line, self._mark],
+            axes=self._axes,
+            fig_margin={"top": 12, "bottom": 44, "left": 60, "right": 16},
+            background_style={"fill": "none"},
+            min_aspect_ratio=0.5,
+            max_aspect_ratio=4.0,
+        )
+        self.figure.layout.width = "420px"
+        self.figure.layout.height = "280px"
+        self.figure.layout.flex = "1 1 360px"
+
+    def show(self, points: Sequence[CurvePoint], current: CurvePoint | None, n_heads: int) -> None:
+        """Draw the known points, by count ascending, and the one where the slider stands."""
+        if self._x.max != max(n_heads, 1):
+            self._x.max = float(max(n_heads, 1))
+        counts = np.array([point["count"] for point in points], dtype=np.float64)
+        estimates = [point["estimate"] for point in points]
+        with self._line.hold_sync():
+            self._line.x = counts
+            self._line.y = np.array([estimate["value"] for estimate in estimates])
+            self._line.visible = bool(points)
+        with self._band.hold_sync():
+            self._band.x = counts
+            self._band.y = np.array([[e["low"] for e in estimates], [e["high"] for e in estimates]])
+            self._band.visible = len(points) > 1
+        with self._mark.hold_sync():
+            if current is not None:
+                self._mark.x = np.array([float(current["count"])])
+                self._mark.y = np.array([current["estimate"]["value"]])
+            self._mark.visible = current is not None
+
+    def close(self) -> None:
+        """Take the figure and everything in it from the page."""
+        for part in (*self.figure.marks, *self._axes, self._x, self._y, self.figure):
+            part.close()
+
+
+def fill_order(n_heads: int, most: int) -> list[int]:
+    """Return at most `most` counts from 0 to `n_heads`, coarse to fine, so that the curve's shape comes first."""
+    if most <= 0:
+        return []
+    wanted = sorted({round(i * n_heads / max(most - 1, 1)) for i in range(most)})
+    order: list[int] = []
+    step = 1
+    while step < len(wanted) - 1:
+        step *= 2
+    while step >= 1:
+        order += [wanted[i] for i in range(0, len(wanted), step) if wanted[i] not in order]
+        if step > 1 and wanted[-1] not in order:
+            order.append(wanted[-1])
+        step //= 2
+    return order

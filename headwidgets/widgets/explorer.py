@@ -1,0 +1,183 @@
+"""Everything about one model on a page: grid, text, attribution and pruning, linked."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import ipywidgets
+import traitlets as t
+
+from headwidgets.errors import InputError, UnsupportedError
+from headwidgets.widgets.attention import AttentionView
+from headwidgets.widgets.attribution import AttributionView
+from headwidgets.widgets.base import as_source, sentence
+from headwidgets.widgets.boxes import HeadBox, refresher
+from headwidgets.widgets.grid import HeadGrid
+from headwidgets.widgets.heads import Heads
+from headwidgets.widgets.linking import follow
+from headwidgets.widgets.outputs import Pictured
+from headwidgets.widgets.pruning import PruningExplorer
+from headwidgets.wire.documents import SCHEMA
+
+_MOST_CHOICES = 200
+_CHOICE_LENGTH = 90
+
+
+class Explorer(HeadBox):
+    """The linked dashboard: a head chosen in the grid is the one that the views of the text show.
+
+    Its parts are widgets of their own: `grid`, `attention`, `attribution` and, with labels, `pruning`.
+
+    Example:
+        >>> dashboard = explore(model, texts, labels)
+        >>> dashboard.selected = [Head("encoder", 3, 7)]; dashboard.text = texts[4]
+    """
+
+    selected: Any = Heads(help="Chosen heads, in the grid and in the views.")
+    text = t.Any(help="The text that the views show.")
+
+    def __init__(
+        self,
+        model: Any,
+        texts: Any,
+        labels: Any = None,
+        *,
+        theme: str = "auto",
+        wait: float | None = 2.0,
+        pruning: Any = None,
+        **options: Any,
+    ) -> None:
+        """Explore a model on texts.
+
+        Args:
+            model: From `hw.load` or `hw.wrap`.
+            texts: A list of texts (or one text); the first is shown.
+            labels: For pruning; None leaves pruning out.
+            theme: ``auto``, ``light`` or ``dark``.
+            wait: Seconds to wait for first results before showing progress; None waits for them.
+            pruning: Keyword arguments for `PruningExplorer`, for example ``{"ranking": scores}``.
+            **options: Other traits of the box.
+
+        Raises:
+            InputError: texts or labels cannot be used.
+            TypeError: an option is not known.
+        """
+        source = as_source(model)
+        self.shapes = {kind: source.shape(kind) for kind in source.kinds}
+        self._texts = _texts(texts)
+        first = self._texts[0]
+        self.missing: dict[str, str] = {}
+        self.attention = self._part("attention", lambda: AttentionView(source, first, theme=theme))
+        self.attribution = self._part("attribution", lambda: AttributionView(source, first, theme=theme, wait=wait))
+        self.pruning: PruningExplorer | None = None
+        if labels is not None:
+            self.pruning = PruningExplorer(source, texts, labels, theme=theme, wait=wait, **(pruning or {}))
+        self.grid = self.pruning.grid if self.pruning is not None else HeadGrid(source, theme=theme)
+        self.chooser = ipywidgets.Dropdown(
+            options=[(_short(text, i), i) for i, text in enumerate(self._texts[:_MOST_CHOICES])],
+            index=0,
+            description="Text",
+            layout={"width": "auto", "max_width": "900px"},
+        )
+        self._chosen_text = first
+        notes = [ipywidgets.Label(f"No {name}: {why}") for name, why in self.missing.items()]
+        views: list[Any] = [view for view in (self.attention, self.attribution) if view is not None]
+        if self.pruning is not None:
+            parts = [self.pruning, self.chooser, *views, *notes]
+        else:
+            parts = [self.grid, self.chooser, *views, *notes]
+        super().__init__(parts, text=first, **options)
+        self._connect()
+
+    def _part(self, name: str, make: Any) -> Any:
+        try:
+            return make()
+        except UnsupportedError as error:
+            self.missing[name] = sentence(error)
+            return None
+
+    def _connect(self) -> None:
+        if self.attention is not None:
+            if not self.grid.selected:
+                self.grid.selected = self._first_head()
+            follow(self.grid, self.attention, "selected", self._links, back=True)
+        if self.attribution is not None:
+            # one way: the sum over a layer, which that view can show, is no head of the grid
+            follow(self.grid, self.attribution, "selected", self._links)
+        follow(self.grid, self, "selected", self._links, back=True)
+        self.chooser.observe(self._text_chosen, "value")
+        self.observe(self._text_set, "text")
+        refresh = refresher(self)
+        for part in (self.attention, self.attribution):
+            if part is not None:
+                part._lane.on_idle = refresh
+        if self.pruning is not None:
+            self.pruning.panel._lane.on_idle = refresh
+
+    def _first_head(self) -> Any:
+        """The head that carries most of the first text, if that is known, else the first."""
+        carried = self.attribution.selected if self.attribution is not None else ()
+        heads = [head for head in carried if head.index >= 0]
+        return heads[:1] or self.attention.selected
+
+    def _text_chosen(self, change: Any) -> None:
+        if change["new"] is not None:
+            self.text = self._texts[change["new"]]
+
+    def _text_set(self, change: Any) -> None:
+        text = change["new"]
+        for view in (self.attention, self.attribution):
+            if view is not None:
+                view.show(text)
+        self._chosen_text = text
+        places = [i for i, other in enumerate(self._texts[:_MOST_CHOICES]) if other == text]
+        if self.chooser.value not in places:
+            self.chooser.value = places[0] if places else None
+
+    def _parts(self) -> list[Any]:
+        views = [self.pruning or self.grid, self.attention, self.attribution]
+        return [part for part in views if part is not None]
+
+    def picture(self) -> dict[str, Any]:
+        """Return a dashboard document of all parts."""
+        return {
+            "schema": SCHEMA,
+            "document": "dashboard",
+            "title": "",
+            "parts": [part.picture() for part in self._parts()],
+        }
+
+    def summary(self) -> str:
+        """Return one line: the parts' own."""
+        return f"Explorer({'; '.join(part.summary() for part in self._parts())})"
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Block until all parts have done their work; see `Pictured.wait`."""
+        parts: list[Pictured] = [part for part in self._parts() if not isinstance(part, HeadGrid)]
+        ended = [part.wait(timeout) for part in parts]
+        return all(ended)
+
+
+def explore(model: Any, texts: Any, labels: Any = None, **options: Any) -> Explorer:
+    """Return the linked dashboard of a model on texts; arguments as for `Explorer`."""
+    return Explorer(model, texts, labels, **options)
+
+
+def _texts(texts: Any) -> Sequence[Any]:
+    """The texts to choose from; of a dataset its first text column."""
+    if isinstance(texts, (str, tuple)):
+        return [texts]
+    columns = getattr(texts, "column_names", None)
+    if columns:
+        column = next((name for name in ("text", "sentence", *columns) if name in columns), columns[0])
+        found = list(texts[column])
+    else:
+        found = list(texts)
+    if not found:
+        raise InputError("texts is empty: pass at least one text")
+    return found
+
+
+def _short(text: Any, number: int) -> str:
+    line = " | ".join(map(str, text)) if isinstance(text, (tuple, list)) else str(text)
+    line = " ".join(line.split())
+    return f"{number}: {line if len(line) <= _CHOICE_LENGTH else line[: _CHOICE_LENGTH - 1] + '…'}"

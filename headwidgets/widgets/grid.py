@@ -1,0 +1,229 @@
+"""What is true of each head? The layer x head grid."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+import numpy as np
+import traitlets as t
+from numpy.typing import NDArray
+
+from headwidgets.errors import InputError
+from headwidgets.scores import KIND_LABELS, KIND_ORDER, Head
+from headwidgets.widgets.base import HeadWidget, as_source
+from headwidgets.widgets.heads import Heads, Shapes, to_wire
+from headwidgets.wire.documents import SCHEMA, GridPanel, KindName, ScoreLayer
+
+
+class HeadGrid(HeadWidget):
+    """Layer x head grid: one tab per kind of attention, colour by score, heads chosen by click or keyboard.
+
+    Example:
+        >>> grid = HeadGrid(numpy.random.rand(12, 12), name="confidence")
+        >>> grid.selected = [Head("encoder", 3, 7)]
+    """
+
+    _script = "grid.js"
+
+    selected: Any = Heads(help="Chosen heads, the first one leads.")
+    pruned: Any = Heads(help="Heads marked as pruned.")
+    score = t.Unicode(help="Name of the score that is drawn; empty draws the first.").tag(sync=True, echo_update=False)
+    kind = t.Unicode(help="The kind whose tab is open; empty opens the first.").tag(sync=True, echo_update=False)
+
+    def __init__(
+        self,
+        scores: Any,
+        *,
+        name: str = "score",
+        unit: str = "",
+        title: str = "",
+        kind: str = "",
+        selected: Any = (),
+        pruned: Any = (),
+        **options: Any,
+    ) -> None:
+        """Show scores of heads.
+
+        Args:
+            scores: An array [layers, heads]; a dict from kind to such arrays, or from a name to scores; a
+                `HeadScores`; a list of several; or a model (no scores: a grid to choose heads in).
+            name: What a bare array measures.
+            unit: Of a bare array; empty for a pure number.
+            title: Heading; empty for none.
+            kind: The kind whose tab is open; also the kind of a bare array (default ``encoder``).
+            selected: Chosen heads.
+            pruned: Heads marked as pruned.
+            **options: Other traits, for example ``theme="dark"``.
+
+        Raises:
+            InputError: the scores cannot be drawn, or a head does not exist.
+            TypeError: an option is not known.
+        """
+        document = grid_document(scores, name=name, unit=unit, title=title, kind=kind)
+        self.shapes = _shapes(document)
+        super().__init__(document, selected=selected, pruned=pruned, kind=kind, **options)
+
+    @t.validate("kind")
+    def _check_kind(self, proposal: Any) -> str:
+        kind = str(proposal["value"])
+        if kind and kind not in self.shapes:
+            raise InputError(f"there is no kind {kind!r} here: the kinds are {', '.join(self.shapes)}")
+        return kind
+
+    @t.validate("score")
+    def _check_score(self, proposal: Any) -> str:
+        score = str(proposal["value"])
+        names = list(dict.fromkeys(layer["name"] for panel in self._current["panels"] for layer in panel["scores"]))
+        if score and names and score not in names:
+            raise InputError(f"there is no score {score!r} here: the scores are {', '.join(names)}")
+        return score
+
+    def show(self, scores: Any, **options: Any) -> None:
+        """Show other scores in place; selected and pruned heads that still exist stay.
+
+        Args:
+            scores: As in the constructor.
+            **options: `name`, `unit`, `title`, `kind` as in the constructor.
+        """
+        document = grid_document(scores, **{"title": self._current["title"], **options})
+        self.shapes = _shapes(document)
+        names = {layer["name"] for panel in document["panels"] for layer in panel["scores"]}
+        self._show(
+            document,
+            selected=[head for head in self.selected if _exists(head, self.shapes)],
+            pruned=[head for head in self.pruned if _exists(head, self.shapes)],
+            score=self.score if self.score in names else "",
+            kind=self.kind if self.kind in self.shapes else "",
+        )
+
+    def picture(self) -> dict[str, Any]:
+        """Return the grid document with the heads selected and pruned now; the open tab and score come first."""
+        panels = [_score_first(panel, self.score) for panel in self._current["panels"]]
+        panels.sort(key=lambda panel: panel["kind"] != self.kind)
+        return {
+            **self._current,
+            "panels": panels,
+            "selected": to_wire(self.selected),
+            "pruned": to_wire(self.pruned),
+        }
+
+    def summary(self) -> str:
+        """Return one line: sizes and counts."""
+        sizes = ", ".join(f"{kind} {layers} x {heads}" for kind, (layers, heads) in self.shapes.items())
+        return f"HeadGrid({sizes}; {len(self.selected)} selected, {len(self.pruned)} pruned)"
+
+
+def grid_document(
+    scores: Any, *, name: str = "score", unit: str = "", title: str = "", kind: str = ""
+) -> dict[str, Any]:
+    """Return the document of a grid; arguments as in `HeadGrid`."""
+    panels: dict[KindName, dict[str, Any]] = {}
+    provenance: Any = None
+    if hasattr(scores, "attend") or hasattr(scores, "panel"):
+        source = as_source(scores)
+        panels = {k: dict(source.panel(k)) for k in source.kinds}
+        provenance = source.provenance
+    else:
+        for layers in _measurements(scores, name, unit, kind or "encoder"):
+            for k, layer in layers.items():
+                _add(panels, k, layer)
+        first = scores[0] if isinstance(scores, (list, tuple)) and scores else scores
+        provenance = getattr(first, "provenance", None)
+    if not panels:
+        raise InputError("there are no scores to show: pass an array [layers, heads] or head scores")
+    return {
+        "schema": SCHEMA,
+        "document": "grid",
+        "title": title,
+        "panels": [panels[k] for k in KIND_ORDER if k in panels],
+        "selected": [],
+        "pruned": [],
+        "provenance": provenance if isinstance(provenance, Mapping) else None,
+    }
+
+
+def _measurements(scores: Any, name: str, unit: str, kind: str) -> Iterable[dict[Any, ScoreLayer]]:
+    """Yield one {kind: layer} per measurement."""
+    if isinstance(getattr(scores, "values", None), Mapping):
+        yield _from_head_scores(scores)
+    elif isinstance(scores, Mapping):
+        kinds = [key in KIND_ORDER for key in scores]
+        if kinds and all(kinds):
+            yield {key: _layer(value, None, name, unit, 0) for key, value in scores.items()}
+        elif any(kinds):
+            raise InputError(f"a dict of scores has kinds as keys, or names; got {', '.join(map(str, scores))}")
+        else:
+            for key, value in scores.items():
+                yield from _measurements(value, str(key), unit, kind)
+    elif isinstance(scores, (list, tuple)) and scores and isinstance(getattr(scores[0], "values", None), Mapping):
+        for item in scores:
+            yield from _measurements(item, name, unit, kind)
+    else:
+        yield {kind: _layer(scores, None, name, unit, 0)}
+
+
+def _from_head_scores(scores: Any) -> dict[str, ScoreLayer]:
+    stderr = getattr(scores, "stderr", None) or {}
+    return {
+        kind: _layer(values, stderr.get(kind), str(scores.name), str(scores.unit), int(scores.n or 0))
+        for kind, values in scores.values.items()
+    }
+
+
+def _layer(values: Any, stderr: Any, name: str, unit: str, n: int) -> ScoreLayer:
+    array = _matrix(values, name)
+    errors = None if stderr is None else _matrix(stderr, f"standard error of {name}")
+    if errors is not None and errors.shape != array.shape:
+        raise InputError(f"the standard errors of {name} have shape {errors.shape}, its values {array.shape}")
+    layer = {
+        "name": name,
+        "unit": unit,
+        "n": n,
+        "signed": bool((array < 0).any()),
+        "values": array,
+        "stderr": errors,
+    }
+    return cast(ScoreLayer, layer)
+
+
+def _matrix(values: Any, name: str) -> NDArray[np.float32]:
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "biuf":
+            raise TypeError(f"its dtype is {array.dtype}")
+        array = array.astype(np.float32)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(
+            f"{name}: expected an array of numbers [layers, heads], got {type(values).__name__} ({error})"
+        ) from None
+    if array.ndim != 2 or 0 in array.shape:
+        raise InputError(f"{name}: expected an array [layers, heads], got shape {array.shape}")
+    return np.where(np.isfinite(array), array, np.float32(np.nan)).astype(np.float32)
+
+
+def _add(panels: dict[KindName, dict[str, Any]], kind: KindName, layer: ScoreLayer) -> None:
+    if kind not in KIND_ORDER:
+        raise InputError(f"kind is one of {', '.join(KIND_ORDER)}, got {kind!r}")
+    layers, heads = cast(Any, layer["values"]).shape
+    empty = GridPanel(kind=kind, label=KIND_LABELS[kind], layers=layers, heads=heads, kv_heads=heads, scores=[])
+    panel = panels.setdefault(kind, cast(dict[str, Any], empty))
+    if (panel["layers"], panel["heads"]) != (layers, heads):
+        raise InputError(
+            f"{layer['name']} has shape ({layers}, {heads}) for kind {kind}, but the scores before it have"
+            f" ({panel['layers']}, {panel['heads']})"
+        )
+    if any(other["name"] == layer["name"] for other in panel["scores"]):
+        raise InputError(f"two scores are named {layer['name']!r}: give them different names")
+    panel["scores"].append(layer)
+
+
+def _score_first(panel: dict[str, Any], score: str) -> dict[str, Any]:
+    return {**panel, "scores": sorted(panel["scores"], key=lambda layer: layer["name"] != score)}
+
+
+def _shapes(document: dict[str, Any]) -> Shapes:
+    return {panel["kind"]: (panel["layers"], panel["heads"]) for panel in document["panels"]}
+
+
+def _exists(head: Head, shapes: Shapes) -> bool:
+    layers, heads = shapes.get(head.kind, (0, 0))
+    return bool(head.layer < layers and head.index < heads)

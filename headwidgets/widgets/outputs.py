@@ -1,0 +1,155 @@
+"""What does a notebook keep, and how does a widget become a figure? Mixed into every widget, boxes too."""
+
+import contextvars
+import os
+import threading
+import uuid
+from pathlib import Path
+from typing import Any
+
+from headwidgets.errors import HeadwidgetsError
+
+_KEPT_OUTPUTS = 8
+
+
+class Pictured:
+    """A widget with a document behind it: `save`, and an output that still shows its picture when reopened."""
+
+    comm: Any
+    model_id: str
+
+    def picture(self) -> Any:
+        """Return the document of what is shown now, view state included, with NumPy arrays."""
+        raise NotImplementedError
+
+    def summary(self) -> str:
+        """Return one line of text that says what is shown."""
+        raise NotImplementedError
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Block until the widget's running work is done.
+
+        Args:
+            timeout: In seconds; None waits as long as it takes. An interrupt ends the wait, not the work.
+
+        Returns:
+            False if `timeout` passed first.
+
+        Raises:
+            The error of work that failed since the last call.
+        """
+        return True
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        theme: str | None = None,
+        width: int | None = None,
+        dpi: float = 192,
+        background: bool = True,
+        provenance: bool = False,
+        wait: bool = True,
+    ) -> Path:
+        """Write what is shown as a figure; needs no browser.
+
+        Args:
+            path: Ends in ``.svg``, ``.png``, ``.pdf`` (vectors) or ``.html`` (interactive, one file, no network).
+            theme: ``light`` or ``dark``; None is light, and the reader's own choice for HTML.
+            width: In CSS pixels; None lets the component choose.
+            dpi: Dots per inch of a PNG.
+            background: Paint the theme's background; False leaves it transparent.
+            provenance: Print how the result was made as a foot line.
+            wait: Wait for the widget's running work first; False saves what is there now.
+
+        Returns:
+            The path written. The file appears whole or not at all.
+
+        Raises:
+            InputError: the suffix or an option cannot be used.
+            DrawingError: the front end is not built, or a package for the format is missing.
+        """
+        from headwidgets.figures import formats
+
+        target = Path(path).expanduser()
+        formats.check(target)
+        if wait:
+            self.wait()
+        content = formats.encode(
+            self.picture(),
+            target.suffix.lower(),
+            theme=theme,
+            width=width,
+            dpi=dpi,
+            background=background,
+            provenance=provenance,
+        )
+        return formats.write(target, content)
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _bundle(self) -> dict[str, Any]:
+        from headwidgets.figures.saved import bundle
+
+        live = getattr(self, "comm", None) is not None
+        view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id} if live else None
+        return bundle(self.picture(), self.summary(), view)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> dict[str, Any]:
+        data = self._bundle()
+        return {
+            mime: value
+            for mime, value in data.items()
+            if (not include or mime in include) and not (exclude and mime in exclude)
+        }
+
+    def _ipython_display_(self, **_: Any) -> None:
+        """Show the widget in an output that can be brought up to date when its work is done."""
+        from IPython.display import publish_display_data
+
+        identity = uuid.uuid4().hex
+        data = self._bundle()
+        publish_display_data(data, transient={"display_id": identity})
+        if getattr(self, "comm", None) is not None:
+            shown = self.__dict__.setdefault("_outputs", _Outputs())
+            shown.remember(identity, data)
+
+    def _refresh_outputs(self) -> None:
+        """Replace what the notebook keeps of the widget by its present state; safe from any thread."""
+        shown: _Outputs | None = self.__dict__.get("_outputs")
+        if shown is None or getattr(self, "comm", None) is None:
+            return
+        try:
+            data = self._bundle()
+        except HeadwidgetsError:  # closed meanwhile, or nothing to draw: the first state stays
+            return
+        if getattr(self, "comm", None) is not None:
+            shown.update(data)
+
+
+class _Outputs:
+    """The outputs of one widget in its notebook."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._identities: list[str] = []
+        self._last: dict[str, Any] = {}
+        # update messages name the cell that made the output: what the kernel knows about it lives in the context
+        self._context = contextvars.copy_context()
+
+    def remember(self, identity: str, data: dict[str, Any]) -> None:
+        with self._lock:
+            self._identities = [*self._identities, identity][-_KEPT_OUTPUTS:]
+            self._last = data
+            self._context = contextvars.copy_context()
+
+    def update(self, data: dict[str, Any]) -> None:
+        from IPython.display import publish_display_data
+
+        with self._lock:
+            if data == self._last:
+                return
+            self._last = data
+            for identity in self._identities:
+                self._context.copy().run(publish_display_data, data, transient={"display_id": identity}, update=True)
