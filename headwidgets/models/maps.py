@@ -5,8 +5,9 @@ that nobody asked about run the implementation that stood there before, to the b
 computes its probabilities here, where a visitor can look at them, differentiate through them or replace them.
 """
 
-import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,9 +16,11 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from headwidgets.models.sites import forward_of
+
 PREFIX = "headwidgets:"
 BASES = ("eager", "sdpa")
-"""Implementations that unasked modules may run; others (flash, flex) run as sdpa while a map is asked for."""
+"""Implementations that unasked modules may run; others (flash, flex) run as one of these while a map is asked for."""
 
 MapHandler = Callable[[Tensor], Tensor | None]
 """Takes the map [batch, heads, query, key]; returns what replaces it, or None to leave it."""
@@ -76,39 +79,73 @@ def probabilities(
     return weights[..., :n_key] if sinks is not None else weights
 
 
-def _attend(
+def attend(
     module: nn.Module,
     query: Tensor,
     key: Tensor,
     value: Tensor,
     attention_mask: Tensor | None,
     handlers: list[MapHandler],
-    **kwargs: Any,
+    *,
+    causal: bool,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    softcap: float | None = None,
+    position_bias: Tensor | None = None,
+    s_aux: Tensor | None = None,
+    **_: Any,
 ) -> tuple[Tensor, Tensor]:
-    scaling = kwargs.get("scaling")
-    causal = kwargs.get("is_causal")
+    """What an attention function of transformers does, with the handlers between the map and its use.
+
+    Args:
+        module: The attention module.
+        query: [batch, heads, query, head_dim].
+        key: [batch, kv_heads, key, head_dim].
+        value: [batch, kv_heads, key, value_dim].
+        attention_mask: As for `probabilities`.
+        handlers: Called in turn with the map [batch, heads, query, key].
+        causal: As for `probabilities`.
+        scaling: Factor on the dot products; one over the root of head_dim by default.
+        dropout: Share of the map that is dropped while the module trains.
+        softcap: As for `probabilities`.
+        position_bias: As for `probabilities`.
+        s_aux: Sinks, as for `probabilities`; the module's own ``sinks`` by default.
+
+    Returns:
+        The heads' outputs [batch, query, heads, value_dim] and the map.
+    """
     weights = probabilities(
         query,
         key,
         attention_mask,
         scaling=query.shape[-1] ** -0.5 if scaling is None else scaling,
-        causal=bool(getattr(module, "is_causal", True) if causal is None else causal),
-        softcap=kwargs.get("softcap"),
-        position_bias=kwargs.get("position_bias"),
-        sinks=kwargs.get("s_aux"),
+        causal=causal,
+        softcap=softcap,
+        position_bias=position_bias,
+        sinks=getattr(module, "sinks", None) if s_aux is None else s_aux,
     )
     for handler in handlers:
         replaced = handler(weights)
         weights = weights if replaced is None else replaced
     if value.shape[1] != weights.shape[1]:
         value = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)
-    dropout = float(kwargs.get("dropout") or 0.0)
     used = nn.functional.dropout(weights, p=dropout, training=module.training) if dropout else weights
     return torch.matmul(used, value).transpose(1, 2).contiguous(), weights
 
 
+def _bare(module: nn.Module, base: str) -> Callable[..., tuple[Tensor, Tensor | None]]:
+    """The attention function that `module` would have run under `base`, as its own file knows it."""
+    names = forward_of(module).__globals__
+    if base != "eager":
+        function: Any = names.get("ALL_ATTENTION_FUNCTIONS", ALL_ATTENTION_FUNCTIONS)[base]
+        return function  # type: ignore[no-any-return]
+    if getattr(module, "reorder_and_upcast_attn", False):  # GPT-2 has a second eager attention, without keywords
+        return lambda m, *tensors, **_: m._upcast_and_reordered_attn(*tensors)
+    return names["eager_attention_forward"]  # type: ignore[no-any-return]
+
+
 def _implementation(base: str) -> Callable[..., tuple[Tensor, Tensor | None]]:
-    def attend(
+    def dispatch(
         module: nn.Module,
         query: Tensor,
         key: Tensor,
@@ -117,23 +154,28 @@ def _implementation(base: str) -> Callable[..., tuple[Tensor, Tensor | None]]:
         **kwargs: Any,
     ) -> tuple[Tensor, Tensor | None]:
         handlers = [handler for visit in active.get(id(module), ()) for handler in visit()]
-        if handlers:
-            return _attend(module, query, key, value, attention_mask, handlers, **kwargs)
-        if base == "eager":
-            function = sys.modules[type(module).__module__].eager_attention_forward
-        else:
-            function = ALL_ATTENTION_FUNCTIONS[base]
-        result: tuple[Tensor, Tensor | None] = function(module, query, key, value, attention_mask, **kwargs)
-        return result
+        if not handlers:
+            return _bare(module, base)(module, query, key, value, attention_mask, **kwargs)
+        causal = kwargs.pop("is_causal", None)
+        causal = getattr(module, "is_causal", True) if causal is None else causal
+        # eager attention without a mask sees everything; only sdpa reads the flag
+        causal = bool(causal) and base != "eager"
+        return attend(module, query, key, value, attention_mask, handlers, causal=causal, **kwargs)
 
-    return attend
+    return dispatch
 
 
 def register() -> None:
     """Make ``headwidgets:eager`` and ``headwidgets:sdpa`` known to transformers (idempotent)."""
+    if PREFIX + BASES[0] in ALL_ATTENTION_FUNCTIONS:
+        return
     for base in BASES:
-        AttentionInterface.register(PREFIX + base, _implementation(base))
         AttentionMaskInterface.register(PREFIX + base, ALL_MASK_ATTENTION_FUNCTIONS[base])
+    for base in reversed(BASES):
+        AttentionInterface.register(PREFIX + base, _implementation(base))
+
+
+# ---- the implementation that a config names -------------------------------------------------------------------
 
 
 def configs(model: nn.Module) -> list[Any]:
@@ -142,9 +184,62 @@ def configs(model: nn.Module) -> list[Any]:
     return list(seen.values())
 
 
-def switched(implementation: str | None) -> str:
+def set_implementation(config: Any, name: str | None) -> None:
+    """Name a config's attention implementation without touching those of its parts."""
+    if hasattr(config, "_attn_implementation_internal"):
+        config._attn_implementation_internal = name
+    else:
+        config._attn_implementation = name
+
+
+def switched(implementation: str | None, config: Any = None, supports_sdpa: bool = True) -> str:
     """The name under which modules with `implementation` are visited."""
     name = implementation or "eager"
     if name.startswith(PREFIX):
         return name
-    return PREFIX + (name if name in BASES else "sdpa")
+    if name not in BASES:  # flash and flex keep no map, nor can they be mixed with our mask
+        capped = getattr(config, "attn_logit_softcapping", None)
+        name = "sdpa" if supports_sdpa and not capped else "eager"
+    return PREFIX + name
+
+
+@dataclass
+class _Switched:
+    config: Any
+    before: str | None
+    during: str
+    visits: int = 0
+
+
+_switches: dict[int, _Switched] = {}
+_switching = threading.Lock()
+
+
+def switch(model: nn.Module) -> Callable[[], None]:
+    """Name our implementation in every config of `model`; returns what takes it back.
+
+    Visits are counted by config, since models may share one and be visited in several threads: the last one out puts
+    the name back.
+    """
+    register()
+    supported = bool(getattr(model, "_supports_sdpa", True))
+    found = configs(model)
+    with _switching:
+        for config in found:
+            entry = _switches.get(id(config))
+            if entry is None:
+                before = config._attn_implementation
+                entry = _switches[id(config)] = _Switched(config, before, switched(before, config, supported))
+            set_implementation(config, entry.during)
+            entry.visits += 1
+    return lambda: _take_back(found)
+
+
+def _take_back(found: Iterable[Any]) -> None:
+    with _switching:
+        for config in found:
+            entry = _switches[id(config)]
+            entry.visits -= 1
+            if not entry.visits:
+                del _switches[id(config)]
+                set_implementation(config, entry.before)

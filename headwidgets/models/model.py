@@ -1,7 +1,6 @@
 """`HeadModel`: a user's own Hugging Face model, with its heads within reach. It is left as it was found."""
 
 import hashlib
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
@@ -15,7 +14,7 @@ from headwidgets.errors import InputError
 from headwidgets.models.families import Kind
 from headwidgets.models.maps import MapHandler
 from headwidgets.models.sites import Site, find_sites
-from headwidgets.models.visit import OutputHandler, Visit, visit
+from headwidgets.models.visit import OutputHandler, Visit, lock_of, visit
 from headwidgets.scores import Head
 from headwidgets.text.encoding import encode
 from headwidgets.text.examples import Batch, Example, as_texts, batches
@@ -36,7 +35,7 @@ class HeadModel:
     def __init__(self, model: Any, tokenizer: Any) -> None:
         self.model = model
         self.tokenizer = tokenizer
-        self.lock = threading.RLock()
+        self.lock = lock_of(model)
         self.sites, self.family = find_sites(model, model.config)
 
     # ---- where the heads are ----------------------------------------------------------------------
@@ -56,6 +55,15 @@ class HeadModel:
         """Layers and (the most) heads per layer of a kind."""
         sites = self.sites_of(kind)
         return max(s.layer for s in sites) + 1, max(s.n_heads for s in sites)
+
+    def kv_heads(self, kind: Kind) -> list[list[int]]:
+        """By layer, the key/value head that each query head reads from (grouped-query attention); [] where a layer has
+        no attention.
+        """
+        groups: list[list[int]] = [[] for _ in range(self.shape(kind)[0])]
+        for site in self.sites_of(kind):
+            groups[site.layer] = [site.kv_head(index) for index in range(site.n_heads)]
+        return groups
 
     def heads(self, kind: Kind | None = None) -> list[Head]:
         """Every query head, by kind, layer and index."""

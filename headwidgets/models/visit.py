@@ -1,8 +1,10 @@
 """One visit to a model: every hook goes on at entry, comes off at exit, and the model is as it was."""
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from torch import Tensor, nn
 
@@ -10,6 +12,7 @@ from headwidgets.errors import UnsupportedError
 from headwidgets.models import maps
 from headwidgets.models.maps import MapHandler
 from headwidgets.models.sites import Site
+from headwidgets.models.taps import tapped
 
 OutputHandler = Callable[[Tensor], Tensor | None]
 """Takes the heads' outputs [batch, query, heads, head_dim]; returns what replaces them, or None."""
@@ -25,6 +28,14 @@ class Visit:
         """Times each asked-for site ran."""
 
 
+_locks: WeakKeyDictionary[nn.Module, Any] = WeakKeyDictionary()
+
+
+def lock_of(model: nn.Module) -> Any:
+    """The one re-entrant lock of a model, however often it is wrapped."""
+    return _locks.setdefault(model, threading.RLock())
+
+
 class _Turns:
     """Counts the calls of a module that serves several sites, anew in each forward pass."""
 
@@ -34,6 +45,35 @@ class _Turns:
     def next(self) -> int:
         self.count += 1
         return self.count - 1
+
+
+class _Watch:
+    """One visit's own state: whose calls count, and which sites' turn it is."""
+
+    def __init__(self, lock: Any) -> None:
+        self.seen = Visit()
+        self.turns: list[_Turns] = []
+        self._owned: Callable[[], bool] = getattr(lock, "_is_owned", lambda: True)
+
+    def applies(self) -> bool:
+        """Whether the call comes from the visitor: another thread that runs the bare model must not see our hooks.
+
+        Autograd's own threads, which run a checkpointed block again, count as the visitor's.
+        """
+        return self._owned() or isinstance(threading.current_thread(), threading._DummyThread)
+
+    def reached(self, site: Site) -> None:
+        self.seen.reached[site] = self.seen.reached.get(site, 0) + 1
+
+    def turn(self) -> _Turns:
+        self.turns.append(_Turns())
+        return self.turns[-1]
+
+    def begin(self, *_: Any) -> None:
+        if self.applies():
+            self.seen.passes += 1
+            for turn in self.turns:
+                turn.count = 0
 
 
 def _grouped(sites: Mapping[Site, Any], module_of: Callable[[Site], nn.Module]) -> dict[nn.Module, list[Site]]:
@@ -58,6 +98,8 @@ def visit(
 ) -> Iterator[Visit]:
     """Hold the model's lock, put hooks on, and put everything back, also after an exception.
 
+    Hooks act on calls by the thread that holds the lock only. Visits may be nested; the outer one's handlers run first.
+
     Args:
         model: A HeadModel (its ``model`` and ``lock`` are used).
         outputs: By site, a function of the heads' outputs before the output projection.
@@ -69,34 +111,33 @@ def visit(
     """
     outputs = dict(outputs or {})
     attention = dict(attention or {})
-    seen = Visit()
-    turns: list[_Turns] = []
     root: nn.Module = model.model
+    for site in attention:
+        if not site.has_map:
+            raise UnsupportedError(
+                f"{type(root).__name__} has no attention maps ({type(site.attention).__name__} attends in a sliding "
+                "band, not by a [query, key] map); gates and pruning work, maps and what is made of them do not"
+            )
     with model.lock, ExitStack() as stack:
+        watch = _Watch(model.lock)
         if evaluation:
             stack.enter_context(evaluating(root))
         for projection, sites in _grouped(outputs, lambda s: s.projection).items():
-            stack.enter_context(_hooked_projection(projection, sites, outputs, seen, turns))
-        registered = {site: f for site, f in attention.items() if site.probabilities is None}
-        for site in attention.keys() - registered.keys():
-            stack.enter_context(_hooked_dropout(site, attention[site], seen))
-        if registered:
-            stack.enter_context(_registered(root, registered, seen, turns))
+            stack.enter_context(_hooked(projection, sites, outputs, watch))
+        _visit_maps(stack, root, attention, watch)
+        stack.callback(root.register_forward_pre_hook(watch.begin).remove)
+        yield watch.seen
+        _check_reached(root, [*outputs, *attention], watch.seen)
 
-        def begin(*_: Any) -> None:
-            seen.passes += 1
-            for turn in turns:
-                turn.count = 0
 
-        stack.callback(root.register_forward_pre_hook(begin).remove)
-        yield seen
-        missing = [s for s in {**outputs, **attention} if seen.passes and not seen.reached.get(s)]
-        if missing:
-            raise UnsupportedError(
-                f"{type(root).__name__} ran without reaching {len(missing)} of its attention sites, the first is "
-                f"{missing[0].kind} layer {missing[0].layer}: this family does not compute it through the module that "
-                "headwidgets expects"
-            )
+def _check_reached(root: nn.Module, sites: list[Site], seen: Visit) -> None:
+    missing = [site for site in sites if seen.passes and not seen.reached.get(site)]
+    if missing:
+        raise UnsupportedError(
+            f"{type(root).__name__} ran without reaching {len(missing)} of its attention sites, the first is "
+            f"{missing[0].kind} layer {missing[0].layer}: this family does not compute it through the module that "
+            "headwidgets expects, or these inputs do not use it"
+        )
 
 
 @contextmanager
@@ -125,21 +166,18 @@ def frozen(root: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def _hooked_projection(
-    projection: nn.Module,
-    sites: list[Site],
-    handlers: Mapping[Site, OutputHandler],
-    seen: Visit,
-    turns: list[_Turns],
+def _hooked(
+    projection: nn.Module, sites: list[Site], handlers: Mapping[Site, OutputHandler], watch: _Watch
 ) -> Iterator[None]:
-    turn = _Turns()
-    turns.append(turn)
+    turn = watch.turn()
 
     def hook(_: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
+        if not watch.applies():
+            return None
         hidden = args[0]
         changed = hidden
         for site in _due(sites, turn.next()):
-            seen.reached[site] = seen.reached.get(site, 0) + 1
+            watch.reached(site)
             heads = changed.view(*changed.shape[:-1], site.n_heads, site.head_dim)
             replaced = handlers[site](heads)
             if replaced is not None:
@@ -153,54 +191,44 @@ def _hooked_projection(
         handle.remove()
 
 
-@contextmanager
-def _hooked_dropout(site: Site, handler: MapHandler, seen: Visit) -> Iterator[None]:
-    """Families outside the registry: their maps pass through a dropout module of their own."""
-    assert site.probabilities is not None
+def _visit_maps(stack: ExitStack, root: nn.Module, handlers: Mapping[Site, MapHandler], watch: _Watch) -> None:
+    """Say what each attention module's call has to do, and let registered ones run under our name."""
+    if any(site.registered for site in handlers):
+        stack.callback(maps.switch(root))
+    for module, sites in _grouped(handlers, lambda s: s.attention).items():
+        ask = _asking(sites, handlers, watch)
+        if sites[0].registered:
+            maps.active.setdefault(id(module), []).append(ask)
+            stack.callback(_forget, id(module), ask)
+        else:
+            stack.enter_context(tapped(module, sites[0].n_heads, ask))
 
-    def hook(_: nn.Module, __: Any, weights: Tensor) -> Tensor | None:
-        seen.reached[site] = seen.reached.get(site, 0) + 1
+
+def _forget(key: int, ask: Callable[[], list[MapHandler]]) -> None:
+    maps.active[key].remove(ask)
+    if not maps.active[key]:
+        del maps.active[key]
+
+
+def _asking(sites: list[Site], handlers: Mapping[Site, MapHandler], watch: _Watch) -> Callable[[], list[MapHandler]]:
+    turn = watch.turn()
+
+    def ask() -> list[MapHandler]:
+        if not watch.applies():
+            return []
+        return [_checked(site, handlers[site], watch) for site in _due(sites, turn.next())]
+
+    return ask
+
+
+def _checked(site: Site, handler: MapHandler, watch: _Watch) -> MapHandler:
+    def handle(weights: Tensor) -> Tensor | None:
+        if weights.dim() != 4 or weights.shape[1] != site.n_heads:
+            raise UnsupportedError(
+                f"{site.kind} layer {site.layer}: expected a map [batch, {site.n_heads} heads, query, key], the model "
+                f"computed one of shape {list(weights.shape)}"
+            )
+        watch.reached(site)
         return handler(weights)
 
-    handle = site.probabilities.register_forward_hook(hook)
-    try:
-        yield
-    finally:
-        handle.remove()
-
-
-@contextmanager
-def _registered(
-    root: nn.Module, handlers: Mapping[Site, MapHandler], seen: Visit, turns: list[_Turns]
-) -> Iterator[None]:
-    """Families in the registry: switch the implementation's name, and say what each module's call has to do."""
-    maps.register()
-
-    def due(sites: list[Site], turn: _Turns) -> Callable[[], list[MapHandler]]:
-        def ask() -> list[MapHandler]:
-            now = _due(sites, turn.next())
-            for site in now:
-                seen.reached[site] = seen.reached.get(site, 0) + 1
-            return [handlers[site] for site in now]
-
-        return ask
-
-    entries: list[tuple[int, Callable[[], list[MapHandler]]]] = []
-    configs = [(config, config._attn_implementation) for config in maps.configs(root)]
-    try:
-        for module, sites in _grouped(handlers, lambda s: s.attention).items():
-            turn = _Turns()
-            turns.append(turn)
-            entry = due(sites, turn)
-            maps.active.setdefault(id(module), []).append(entry)
-            entries.append((id(module), entry))
-        for config, implementation in configs:
-            config._attn_implementation_internal = maps.switched(implementation)
-        yield
-    finally:
-        for config, implementation in configs:
-            config._attn_implementation_internal = implementation
-        for key, entry in entries:
-            maps.active[key].remove(entry)
-            if not maps.active[key]:
-                del maps.active[key]
+    return handle

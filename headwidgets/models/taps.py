@@ -1,0 +1,97 @@
+"""Maps of families outside transformers' attention registry: what softmax returns inside the attention module.
+
+While an asked-for module runs, torch's own ``softmax`` and ``scaled_dot_product_attention`` pass through here (a
+`TorchFunctionMode`, which belongs to the thread that runs the model), so that a map can be looked at, differentiated
+through or replaced before the module multiplies the values by it. Other modules run untouched.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from headwidgets.models.maps import MapHandler, attend
+
+_SOFTMAX = {nn.functional.softmax, torch.softmax, Tensor.softmax}
+
+
+class _Tap(TorchFunctionMode):
+    """Gives the first map that the attention module computes to the handlers."""
+
+    def __init__(self, module: nn.Module, handlers: list[MapHandler], n_heads: int) -> None:
+        super().__init__()
+        self.module = module
+        self.handlers = handlers
+        self.n_heads = n_heads
+        self.waiting = True
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if self.waiting and func in _SOFTMAX:
+            return self._softmax(func(*args, **kwargs))
+        if self.waiting and func is nn.functional.scaled_dot_product_attention:
+            self.waiting = False
+            return self._attention(*args, **kwargs)
+        return func(*args, **kwargs)
+
+    def _softmax(self, weights: Tensor) -> Tensor:
+        """Offer the map [batch, heads, query, key], which may come as [batch * heads, query, key]."""
+        merged = weights.dim() == 3 and weights.shape[0] % self.n_heads == 0
+        if not merged and (weights.dim() != 4 or weights.shape[1] != self.n_heads):
+            return weights
+        self.waiting = False
+        found = weights.view(-1, self.n_heads, *weights.shape[1:]) if merged else weights
+        for handler in self.handlers:
+            replaced = handler(found)
+            found = found if replaced is None else replaced.to(found.dtype)
+        return found.reshape(weights.shape)
+
+    def _attention(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        attn_mask: Tensor | None = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        scale: float | None = None,
+        enable_gqa: bool = False,  # heads are repeated wherever there are fewer
+    ) -> Tensor:
+        output, _ = attend(
+            self.module,
+            query,
+            key,
+            value,
+            attn_mask,
+            self.handlers,
+            causal=is_causal,
+            scaling=scale,
+            dropout=dropout_p,
+        )
+        return output.transpose(1, 2).contiguous()
+
+
+@contextmanager
+def tapped(module: nn.Module, n_heads: int, ask: Callable[[], list[MapHandler]]) -> Iterator[None]:
+    """Let the handlers that `ask` names at each call of `module` see its map; its ``forward`` is put back."""
+    own = module.__dict__.get("forward")
+    forward = module.forward
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        handlers = ask()
+        if not handlers:
+            return forward(*args, **kwargs)
+        with _Tap(module, handlers, n_heads):
+            return forward(*args, **kwargs)
+
+    module.__dict__["forward"] = run
+    try:
+        yield
+    finally:
+        if own is None:
+            del module.__dict__["forward"]
+        else:
+            module.__dict__["forward"] = own
