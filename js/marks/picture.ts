@@ -74,6 +74,7 @@ export function frame(content: FrameContent, options: DrawOptions): Picture {
       role: "img",
       "aria-label": content.label,
       "font-family": FONT,
+      "text-rendering": "geometricPrecision",
     },
     `<title>${escapeText(content.label)}</title>`,
     behind,

@@ -211,15 +211,16 @@ export function drawMarks(
   const style = { fill: "none", "stroke-width": stroke, "stroke-linecap": "round" };
   if (dark.length) out.push(el("path", { d: dark.join(""), stroke: "#10151c", ...style }));
   if (light.length) out.push(el("path", { d: light.join(""), stroke: "#ffffff", ...style }));
-  for (const ref of selected) {
-    if (!within(ref)) continue;
-    const [x, y, side] = cellBox(layout, ref[1], ref[2]);
-    const ring = { fill: "none", rx: 1.5 };
-    out.push(
-      rect(x - 0.5, y - 0.5, side + 1, side + 1, { ...ring, stroke: colours.surface, "stroke-width": 4.5 }),
-      rect(x - 0.5, y - 0.5, side + 1, side + 1, { ...ring, stroke: colours.selected, "stroke-width": 2.5 }),
-    );
-  }
+  // All halos lie under all rings, so that neighbours do not cut into each other.
+  const rings = selected.filter(within).map(([, layer, head]) => cellBox(layout, layer, head));
+  for (const [stroke, width] of [
+    [colours.surface, 4.5],
+    [colours.selected, 2.5],
+  ] as const)
+    for (const [x, y, side] of rings)
+      out.push(
+        rect(x - 0.5, y - 0.5, side + 1, side + 1, { fill: "none", rx: 1.5, stroke, "stroke-width": width }),
+      );
   return out.join("");
 }
 

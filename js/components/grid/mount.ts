@@ -387,5 +387,6 @@ function same(one: readonly unknown[], other: readonly unknown[]): boolean {
 
 function layer(body: string, { width, height }: { readonly width: number; readonly height: number }): string {
   const box = { width, height: Math.ceil(height), viewBox: `0 0 ${num(width)} ${Math.ceil(height)}` };
-  return el("svg", { xmlns: "http://www.w3.org/2000/svg", ...box, "font-family": FONT }, body);
+  const style = { "font-family": FONT, "text-rendering": "geometricPrecision" };
+  return el("svg", { xmlns: "http://www.w3.org/2000/svg", ...box, ...style }, body);
 }

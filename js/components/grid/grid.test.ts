@@ -1,0 +1,298 @@
+// @vitest-environment happy-dom
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { DrawOptions } from "../../marks/picture.js";
+import { GRIDS, grid, gridPanel, HOSTILE_TEXT, scoreLayer } from "../../testing/grids.js";
+import type { HeadRef } from "../../wire/types.js";
+import { draw } from "./draw.js";
+import { cellAt, cellBox, gridLayout } from "./layout.js";
+import { type GridEvents, type GridProps, mount } from "./mount.js";
+import { headsBetween, toggled } from "./selection.js";
+import { mountStatic } from "./static.js";
+
+const OPTIONS: DrawOptions = { theme: "light", width: 720, background: true };
+
+function parsed(svg: string): Document {
+  const document = new DOMParser().parseFromString(svg, "image/svg+xml");
+  expect(document.querySelector("parsererror")).toBeNull();
+  return document;
+}
+
+function named(name: string) {
+  const document = GRIDS[name];
+  if (!document) throw new Error(`no grid called ${name}`);
+  return document;
+}
+
+describe("draw", () => {
+  for (const [name, document] of Object.entries(GRIDS))
+    for (const theme of ["light", "dark"] as const)
+      it(`${name}, ${theme}: is one well-formed picture of a sensible size`, () => {
+        const picture = draw(document, { ...OPTIONS, theme, provenance: true });
+        const root = parsed(picture.svg).documentElement;
+        expect(root.tagName).toBe("svg");
+        expect(picture.width).toBeGreaterThan(40);
+        expect(picture.width).toBeLessThanOrEqual(720);
+        expect(picture.height).toBeGreaterThan(40);
+        expect(root.getAttribute("aria-label")?.length).toBeGreaterThan(5);
+        expect(picture.svg).not.toMatch(/NaN|undefined|Infinity/);
+      });
+
+  it("draws one mark per head up to the limit and one image above it", () => {
+    const small = draw(named("bert"), OPTIONS).svg;
+    const large = draw(named("large"), OPTIONS).svg;
+    expect(small).not.toContain("<image");
+    expect(parsed(large).querySelectorAll("image")).toHaveLength(1);
+    expect(parsed(large).querySelectorAll("*").length).toBeLessThan(400);
+    expect(large.length).toBeLessThan(150_000);
+  });
+
+  it("hatches what was not measured and says so in the legend", () => {
+    expect(draw(named("bert"), OPTIONS).svg).toContain("not measured");
+    expect(draw(named("signed"), OPTIONS).svg).not.toContain("not measured");
+  });
+
+  it("stacks all kinds, or shows the one asked for", () => {
+    const all = draw(named("seq2seq"), OPTIONS);
+    const one = draw(named("seq2seq"), { ...OPTIONS, kind: "decoder", score: "entropy" });
+    expect(all.height).toBeGreaterThan(2 * one.height);
+    expect(one.svg).toContain("entropy (nats)");
+    expect(one.svg).not.toContain("encoder self-attention");
+  });
+
+  it("keeps hostile text text", () => {
+    const { svg } = draw(named("hostile"), OPTIONS);
+    const document = parsed(svg);
+    expect(document.querySelectorAll("script, img, foreignObject")).toHaveLength(0);
+    for (const element of document.querySelectorAll("*"))
+      for (const attribute of element.attributes) expect(attribute.name).not.toMatch(/^on/);
+    expect(document.documentElement.textContent).toContain("</script><img src=x onerror=alert(1)>");
+    const inPage = globalThis.document.createElement("div");
+    inPage.innerHTML = svg;
+    expect(inPage.querySelectorAll("script, img")).toHaveLength(0);
+  });
+
+  it("names the shape it expected when an array does not fit its panel", () => {
+    const wrong = grid([gridPanel("encoder", 3, 4, [scoreLayer("x", 2, 4)])]);
+    expect(() => draw(wrong, OPTIONS)).toThrow(/encoder, x: expected an array of shape \[3,4\], got \[2,4\]/);
+  });
+});
+
+describe("layout", () => {
+  it("finds every cell under its own middle, and nothing outside", () => {
+    for (const [layers, heads] of [
+      [1, 1],
+      [6, 12],
+      [48, 64],
+    ] as const) {
+      const layout = gridLayout(gridPanel("encoder", layers, heads, []), 720, 40);
+      for (const layer of [0, layers - 1])
+        for (const head of [0, heads - 1]) {
+          const [x, y, side] = cellBox(layout, layer, head);
+          expect(cellAt(layout, x + side / 2, y + side / 2)).toEqual([layer, head]);
+        }
+      expect(cellAt(layout, layout.x - 1, layout.y + 1)).toBeNull();
+      expect(cellAt(layout, layout.right + 1, layout.y + 1)).toBeNull();
+      expect(layout.right).toBeLessThanOrEqual(720);
+    }
+  });
+});
+
+describe("lists of heads", () => {
+  it("toggles and spans blocks in any direction", () => {
+    const head: HeadRef = ["encoder", 1, 2];
+    expect(toggled([], head)).toEqual([head]);
+    expect(toggled([head, ["cross", 1, 2]], ["encoder", 1, 2])).toEqual([["cross", 1, 2]]);
+    expect(headsBetween(["encoder", 1, 2], ["encoder", 0, 1])).toEqual([
+      ["encoder", 0, 1],
+      ["encoder", 0, 2],
+      ["encoder", 1, 1],
+      ["encoder", 1, 2],
+    ]);
+  });
+});
+
+describe("mount", () => {
+  let root: HTMLElement;
+  beforeEach(() => {
+    root = document.createElement("div");
+    document.body.append(root);
+  });
+  afterEach(() => root.remove());
+
+  /** A grid that owns its state as a host does. */
+  function live(props: GridProps, events: GridEvents = {}) {
+    let now = props;
+    const component = mount(root, now, {
+      ...events,
+      onSelect: (selected) => {
+        events.onSelect?.(selected);
+        now = { ...now, selected };
+        component.update(now);
+      },
+    });
+    return { component, selected: () => now.selected ?? now.document.selected };
+  }
+  const bert: GridProps = {
+    document: named("bert"),
+    theme: "light",
+    selected: [],
+    pruned: [["encoder", 0, 1]],
+  };
+  const cell = (layer: number, head: number) =>
+    root.querySelector<HTMLElement>(`[data-layer="${layer}"][data-head="${head}"]`) as HTMLElement;
+  const press = (key: string, more: KeyboardEventInit = {}) =>
+    document.activeElement?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, ...more }));
+  const click = (element: HTMLElement, more: MouseEventInit = {}) =>
+    element.dispatchEvent(new MouseEvent("click", { bubbles: true, ...more }));
+
+  it("is a grid of cells that say layer, head, value and state", () => {
+    live(bert);
+    expect(root.querySelector('[role="grid"]')?.getAttribute("aria-rowcount")).toBe("6");
+    expect(root.querySelectorAll('[role="gridcell"]')).toHaveLength(72);
+    expect(cell(0, 1).getAttribute("aria-label")).toMatch(
+      /^layer 0 head 1: 0\.\d+ ± 0\.\d+ nats, n = 200, pruned$/,
+    );
+    expect(root.querySelectorAll('[role="gridcell"][tabindex="0"]')).toHaveLength(1);
+    expect(root.dataset.lmSuppressShortcuts).toBe("true");
+  });
+
+  it("selects one head by a click, adds with Ctrl, spans with Shift, clears by clicking again", () => {
+    const { selected } = live(bert);
+    click(cell(2, 3));
+    expect(selected()).toEqual([["encoder", 2, 3]]);
+    expect(cell(2, 3).getAttribute("aria-selected")).toBe("true");
+    click(cell(4, 4), { ctrlKey: true });
+    expect(selected()).toHaveLength(2);
+    click(cell(5, 5), { shiftKey: true });
+    expect(selected()).toEqual(headsBetween(["encoder", 4, 4], ["encoder", 5, 5]));
+    click(cell(1, 1));
+    click(cell(1, 1));
+    expect(selected()).toEqual([]);
+  });
+
+  it("moves by arrows, Home and End with one cell in the tab order, and toggles by Space", () => {
+    const { selected } = live(bert);
+    cell(0, 0).focus();
+    press("ArrowRight");
+    press("ArrowDown");
+    expect(document.activeElement).toBe(cell(1, 1));
+    press("End");
+    expect(document.activeElement).toBe(cell(1, 11));
+    press("Home", { ctrlKey: true });
+    expect(document.activeElement).toBe(cell(0, 0));
+    press("ArrowUp");
+    expect(document.activeElement).toBe(cell(0, 0));
+    expect(root.querySelectorAll('[role="gridcell"][tabindex="0"]')).toHaveLength(1);
+    press(" ");
+    expect(selected()).toEqual([["encoder", 0, 0]]);
+    press("ArrowRight", { shiftKey: true });
+    expect(selected()).toHaveLength(2);
+    press(" ", { ctrlKey: true });
+    expect(selected()).toHaveLength(1);
+    press("Escape");
+    expect(selected()).toEqual([]);
+  });
+
+  it("keeps keys to itself", () => {
+    live(bert);
+    const leaked = vi.fn();
+    document.body.addEventListener("keydown", leaked);
+    cell(0, 0).focus();
+    for (const key of ["a", "d", "x", "Enter", "ArrowDown"]) press(key);
+    expect(leaked).not.toHaveBeenCalled();
+    document.body.removeEventListener("keydown", leaked);
+  });
+
+  it("reads out what is under the pointer, else how much is selected", () => {
+    live({ ...bert, selected: [["encoder", 1, 1]] });
+    const readout = root.querySelector(".hw-readout");
+    expect(readout?.textContent).toBe("1 selected, 1 pruned");
+    cell(2, 3).dispatchEvent(new PointerEvent("pointermove", { bubbles: true, pointerType: "mouse" }));
+    expect(readout?.textContent).toMatch(/^layer 2 head 3: /);
+    root.querySelector(".hw-stage")?.dispatchEvent(new PointerEvent("pointerleave"));
+    expect(readout?.textContent).toBe("1 selected, 1 pruned");
+  });
+
+  it("adds by a long press of a finger", () => {
+    vi.useFakeTimers();
+    const { selected } = live({ ...bert, selected: [["encoder", 1, 1]] });
+    cell(3, 3).dispatchEvent(new PointerEvent("pointerdown", { bubbles: true, pointerType: "touch" }));
+    vi.advanceTimersByTime(600);
+    click(cell(3, 3));
+    expect(selected()).toHaveLength(2);
+    vi.useRealTimers();
+  });
+
+  it("does not touch the drawing when only selection or pruning change, and nothing when nothing does", () => {
+    const { component } = live(bert);
+    const picture = root.querySelector(".hw-picture")?.firstElementChild;
+    const before = root.innerHTML;
+    component.update(bert);
+    expect(root.innerHTML).toBe(before);
+    component.update({ ...bert, pruned: [["encoder", 5, 5]] });
+    expect(root.querySelector(".hw-picture")?.firstElementChild).toBe(picture);
+    expect(cell(5, 5).getAttribute("aria-label")).toContain("pruned");
+    expect(cell(0, 1).getAttribute("aria-label")).not.toContain("pruned");
+  });
+
+  it("offers pruning only when the owner wants to hear of it", () => {
+    const pruned = vi.fn();
+    live(
+      {
+        ...bert,
+        selected: [
+          ["encoder", 0, 1],
+          ["encoder", 0, 2],
+        ],
+      },
+      { onPrune: pruned },
+    );
+    cell(0, 0).focus();
+    press("Delete");
+    expect(pruned).toHaveBeenCalledWith([["encoder", 0, 2]]);
+  });
+
+  it("changes kind by tabs and score by the list, through events", () => {
+    const chosen = vi.fn();
+    mount(root, { document: named("seq2seq"), theme: "dark" }, { onChoose: chosen });
+    const tabs = root.querySelectorAll<HTMLElement>('[role="tab"]');
+    expect(tabs).toHaveLength(3);
+    click(tabs[1] as HTMLElement);
+    expect(chosen).toHaveBeenCalledWith({ kind: "decoder", score: "confidence" });
+  });
+
+  it("keeps only the focused row of a huge grid in the page, and still goes everywhere", () => {
+    live({ document: named("large"), theme: "light" });
+    expect(root.querySelectorAll('[role="gridcell"]')).toHaveLength(64);
+    cell(0, 0).focus();
+    press("ArrowDown");
+    expect(document.activeElement?.getAttribute("aria-label")).toMatch(/^layer 1 head 0/);
+    press("End", { ctrlKey: true });
+    expect(document.activeElement?.getAttribute("aria-label")).toMatch(/^layer 47 head 63/);
+    expect(document.activeElement?.parentElement?.getAttribute("aria-rowindex")).toBe("48");
+  });
+
+  it("draws hostile names inertly", () => {
+    live({ document: named("hostile"), theme: "light" });
+    expect(root.querySelectorAll("script, img")).toHaveLength(0);
+    expect(root.textContent).toContain(HOSTILE_TEXT.slice(0, 37));
+  });
+
+  it("leaves an empty element", () => {
+    const { component } = live(bert);
+    component.destroy();
+    expect(root.innerHTML).toBe("");
+    expect(root.className).toBe("");
+    expect(Object.keys(root.dataset)).toEqual([]);
+  });
+
+  it("keeps its own selection and tab without a kernel", () => {
+    const component = mountStatic(root, { document: named("seq2seq"), theme: "light" });
+    click(cell(1, 1));
+    expect(cell(1, 1).getAttribute("aria-selected")).toBe("true");
+    click(root.querySelectorAll<HTMLElement>('[role="tab"]')[2] as HTMLElement);
+    expect(root.querySelector('[aria-selected="true"][role="tab"]')?.textContent).toBe("cross-attention");
+    expect(cell(1, 1).getAttribute("aria-label")).toBe("layer 1 head 1: not measured");
+    component.destroy();
+  });
+});
