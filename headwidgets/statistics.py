@@ -1,0 +1,185 @@
+"""How sure is it? Intervals for proportions, means and paired differences; NumPy and the standard library only.
+
+All intervals are 95 % unless `level` says otherwise. An example may carry a weight (words of a sentence, tokens of
+a text): then examples are clusters and the value is a ratio of sums, with the linearised variance of a ratio
+(Cochran 1977, section 6.4). While only n of N examples were seen, an interval for the value on all N uses the finite
+population correction (Cochran 1977, section 2.6), so it shrinks to a point at n = N. Partial intervals are valid at
+each n, not for the best-looking of many looks.
+"""
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEVEL = 0.95
+
+Floats = NDArray[np.float64]
+Range = tuple[float, float]
+
+
+def z_value(level: float = LEVEL) -> float:
+    """Two-sided normal quantile: 1.96 for 0.95."""
+    return NormalDist().inv_cdf(0.5 + level / 2)
+
+
+def t_value(freedom: int, level: float = LEVEL) -> float:
+    """Two-sided quantile of Student's t; exact for 1 and 2 degrees of freedom, within 1 % above.
+
+    Source: Abramowitz and Stegun 1964, 26.7.5 (expansion in 1/freedom).
+    """
+    if freedom < 1:
+        return math.inf
+    p = 0.5 + level / 2
+    if freedom == 1:
+        return float(math.tan(math.pi * (p - 0.5)))
+    if freedom == 2:
+        return float((2 * p - 1) / math.sqrt(2 * p * (1 - p)))
+    z = z_value(level)
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return float(z + sum(term / freedom ** (i + 1) for i, term in enumerate(terms)))
+
+
+def wilson(value: float, n: float, quantile: float | None = None) -> Range:
+    """Wilson's score interval for a proportion (Wilson 1927).
+
+    Args:
+        value: The proportion seen, 0 to 1.
+        n: Examples, or an effective number of examples; infinite gives a point.
+        quantile: Of the reference distribution; 1.96 by default.
+    """
+    if n <= 0:
+        return 0.0, 1.0
+    if math.isinf(n):
+        return value, value
+    z = z_value() if quantile is None else quantile
+    centre = (value + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(value * (1 - value) / n + z * z / (4 * n * n))
+    return max(0.0, min(value, centre - half)), min(1.0, max(value, centre + half))
+
+
+def ratio(numerators: Floats, weights: Floats) -> float:
+    """Sum of `numerators` over sum of `weights`; NaN when nothing has weight."""
+    total = float(weights.sum())
+    return float(numerators.sum()) / total if total > 0 else math.nan
+
+
+def ratio_variance(numerators: Floats, weights: Floats) -> float:
+    """Linearised sampling variance of `ratio` over examples drawn at random; NaN below two examples."""
+    n, total = len(weights), float(weights.sum())
+    if n < 2 or total <= 0:
+        return math.nan
+    residuals = numerators - ratio(numerators, weights) * weights
+    return float(n / (n - 1) * np.sum(residuals**2) / total**2)
+
+
+def proportion(numerators: Floats, weights: Floats, total: int) -> tuple[Range, Range]:
+    """Intervals of a proportion.
+
+    Args:
+        numerators: Right answers per example seen, [n].
+        weights: Answers per example seen, [n]; all 1 when an example is one answer.
+        total: Examples in the set.
+
+    Returns:
+        The interval for new data, and the one for the value on the whole set.
+    """
+    n = len(weights)
+    value = ratio(numerators, weights)
+    if math.isnan(value):
+        return (0.0, 1.0), (0.0, 1.0)
+    if np.all(weights == 1):
+        new = wilson(value, n)
+        if n >= total:
+            return new, (value, value)
+        low, high = wilson(value, n * (total - 1) / (total - n))
+        right = float(numerators.sum())
+        return new, (max(low, right / total), min(high, (right + total - n) / total))
+    variance = ratio_variance(numerators, weights)
+    answers = float(weights.sum())
+    spread = value * (1 - value)
+    effective = min(answers, spread / variance) if variance > 0 else float(n)
+    if math.isnan(variance):
+        effective = 1.0
+    quantile = min(t_value(n - 1), 2 * z_value())
+    new = wilson(value, effective, quantile)
+    return new, ((value, value) if n >= total else wilson(value, effective / (1 - n / total), quantile))
+
+
+def mean(numerators: Floats, weights: Floats, total: int) -> tuple[Range, Range]:
+    """Intervals of a mean (of losses, say) by Student's t; arguments as in `proportion`. NaN below two examples."""
+    n = len(weights)
+    value = ratio(numerators, weights)
+    half = t_value(n - 1) * math.sqrt(ratio_variance(numerators, weights)) if n > 1 else math.nan
+    part = half * math.sqrt(1 - n / total) if n < total else 0.0
+    return (value - half, value + half), (value - part, value + part)
+
+
+def paired_proportions(gained: int, lost: int, n: int) -> Range:
+    """Interval for the difference of two proportions on the same examples.
+
+    The adjusted Wald interval of Bonett and Price (2012, J. Educ. Behav. Stat. 37, 479): one is added to each
+    discordant count. It is never of width 0: no difference in 100 examples does not mean that there is none.
+
+    Args:
+        gained: Examples right now and wrong before.
+        lost: Examples wrong now and right before.
+        n: Examples.
+    """
+    more, fewer = (gained + 1) / (n + 2), (lost + 1) / (n + 2)
+    difference = more - fewer
+    half = z_value() * math.sqrt((more + fewer - difference**2) / (n + 2))
+    value = (gained - lost) / n
+    return max(-1.0, min(value, difference - half)), min(1.0, max(value, difference + half))
+
+
+def paired_change(now: Floats, before: Floats, weights: Floats, *, bounded: bool) -> Range:
+    """Interval, for new data, of the change of a ratio on the same examples.
+
+    Args:
+        now: Numerators per example, [n].
+        before: The same for what is compared with.
+        weights: Per example, [n].
+        bounded: The ratio is a proportion (0 to 1), else a mean.
+    """
+    n = len(weights)
+    difference = now - before
+    if bounded and np.all(weights == 1):
+        return paired_proportions(int(np.sum(difference > 0)), int(np.sum(difference < 0)), n)
+    value = ratio(difference, weights)
+    if bounded and not difference.any():
+        return paired_proportions(0, 0, n)
+    half = t_value(n - 1) * math.sqrt(ratio_variance(difference, weights)) if n > 1 else math.nan
+    return value - half, value + half
+
+
+def jackknife(statistic: Callable[[NDArray[np.intp]], float], n: int, groups: int = 20) -> float:
+    """Half width of the interval of any smooth statistic, by deleting one group of examples at a time.
+
+    Source: Shao and Tu 1995, The Jackknife and Bootstrap, section 2.3 (grouped jackknife), with Student's t.
+
+    Args:
+        statistic: Of the examples with the given numbers (in random order).
+        n: Examples.
+        groups: At most this many.
+
+    Returns:
+        NaN where the statistic cannot be computed without some group.
+    """
+    groups = min(groups, n)
+    if groups < 2:
+        return math.nan
+    everyone = np.arange(n)
+    try:
+        left_out = np.array([statistic(everyone[everyone % groups != g]) for g in range(groups)], dtype=np.float64)
+    except (ValueError, ZeroDivisionError):
+        return math.nan
+    variance = (groups - 1) / groups * float(np.sum((left_out - left_out.mean()) ** 2))
+    return t_value(groups - 1) * math.sqrt(variance)
