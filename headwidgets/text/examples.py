@@ -47,12 +47,21 @@ class Side:
 
 @dataclass(frozen=True)
 class Example:
-    """One text as the model will see it; `target` is the decoder's side of an encoder-decoder, None otherwise."""
+    """One text as the model will see it.
+
+    Attributes:
+        text: What the user gave.
+        source: What the encoder (or the only stack) reads.
+        target: What the decoder of an encoder-decoder reads; None otherwise.
+        type_ids: Segment of each source token, for models with segment embeddings.
+        labels: int64 [target]: the token that an encoder-decoder is to write at each position of `target`.
+    """
 
     text: Any
     source: Side
     target: Side | None = None
     type_ids: tuple[int, ...] | None = None
+    labels: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.source) + (len(self.target) if self.target else 0)
@@ -88,8 +97,23 @@ class Batch:
         return masks
 
 
+_PAIRS = (
+    ("sentence1", "sentence2"),
+    ("premise", "hypothesis"),
+    ("question", "sentence"),
+    ("text", "text_pair"),
+    ("source", "target"),
+)
+_SINGLES = ("text", "sentence", "tokens", "words")
+
+
 def as_texts(texts: Any, column: str | tuple[str, ...] | None = None) -> list[Any]:
     """A list of texts from whatever a user has: one text, a list, or a `datasets.Dataset` with named columns.
+
+    Args:
+        texts: A text (str), a pair (tuple), a list (or another ordered collection) of texts, or a dataset.
+        column: Of a dataset: the column of texts or words, two columns for pairs; ``a.b`` is a field of a column. By
+            default the usual names (text, sentence, tokens, sentence1 and sentence2, premise and hypothesis, ...).
 
     Raises:
         InputError: nothing there, or something that is no text.
@@ -97,33 +121,69 @@ def as_texts(texts: Any, column: str | tuple[str, ...] | None = None) -> list[An
     if isinstance(texts, (str, tuple)):
         return [texts]
     names = getattr(texts, "column_names", None)
+    if isinstance(names, dict):
+        raise InputError(f"expected texts, got a dictionary of datasets: choose one of {', '.join(map(str, texts))}")
     if names is not None:
         return _from_dataset(texts, list(names), column)
+    if column is not None:
+        raise InputError(f"column={column!r} needs a datasets.Dataset, got {type(texts).__name__}")
+    if hasattr(texts, "columns"):
+        raise InputError(
+            f"expected texts, got a {type(texts).__name__}: choose a column, such as frame['text'].tolist()"
+        )
+    if isinstance(texts, (bytes, dict, set, frozenset)) or not hasattr(texts, "__iter__"):
+        got = "None" if texts is None else f"a {type(texts).__name__}"
+        raise InputError(f"expected a text (str), a pair (tuple) or a list of texts, got {got}")
     found = list(texts)
     if not found:
         raise InputError("expected at least one text, got an empty list")
     return found
 
 
-def _from_dataset(dataset: Any, names: list[str], column: str | tuple[str, ...] | None) -> list[Any]:
-    pairs = (
-        ("sentence1", "sentence2"),
-        ("premise", "hypothesis"),
-        ("question", "sentence"),
-        ("text", "text_pair"),
+def one_text(text: Any, what: str) -> Any:
+    """The text of a call that takes only one; a list of one text will do (words already split need it).
+
+    Raises:
+        InputError: several texts.
+    """
+    if not isinstance(text, list) and not hasattr(text, "column_names"):
+        return text
+    if len(text) == 1:
+        return as_texts(text)[0]
+    hint = ""
+    if isinstance(text, list) and text and all(isinstance(word, str) and " " not in word for word in text):
+        hint = "; words already split are one text inside a list: [words]"
+    raise InputError(
+        f"{what} takes one text, got a list of {len(text)} (a list is always several texts): call it for each{hint}"
     )
+
+
+def _from_dataset(dataset: Any, names: list[str], column: str | tuple[str, ...] | None) -> list[Any]:
     if column is None:
-        column = next((p for p in pairs if set(p) <= set(names)), None)
-        column = column or next((n for n in ("text", "sentence", "tokens", "words") if n in names), None)
+        column = next((p for p in _PAIRS if set(p) <= set(names)), None)
+        column = column or next((n for n in _SINGLES if n in names), None)
     wanted = (column,) if isinstance(column, str) else column
-    if not wanted or not set(wanted) <= set(names):
+    if not wanted or len(wanted) > 2 or not {name.split(".")[0] for name in wanted} <= set(names):
+        got = "" if column is None else f", not {column!r}"
         raise InputError(
-            f"expected a dataset with a column of texts, got columns {', '.join(names)}; name one with column="
+            f"expected a dataset with a column of texts (or two for pairs){got}: it has {', '.join(names)}; name one "
+            "with column="
         )
-    columns = [list(dataset[name]) for name in wanted]
+    columns = [_column(dataset, name) for name in wanted]
     if not columns[0]:
         raise InputError("expected at least one text, got an empty dataset")
     return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+
+
+def _column(dataset: Any, name: str) -> list[Any]:
+    head, *fields = name.split(".")
+    rows = list(dataset[head])
+    for field in fields:
+        try:
+            rows = [row[field] for row in rows]
+        except (TypeError, KeyError, IndexError):
+            raise InputError(f"column {head!r} of the dataset has no field {field!r}") from None
+    return rows
 
 
 def pad(rows: Sequence[Sequence[int] | NDArray[np.int64]], value: int, device: torch.device | str = "cpu") -> Tensor:
