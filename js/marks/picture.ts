@@ -85,12 +85,17 @@ export function frame(content: FrameContent, options: DrawOptions): Picture {
 
 const NOTE_SIZE = 10;
 
-/** Lines of the note that says how a result was made. */
-export function provenanceLines(provenance: Provenance | null, width: number): string[] {
-  if (!provenance) return [];
+/** How a result was made, in one line; empty when unknown. */
+export function describeProvenance(provenance: Provenance | null): string {
+  if (!provenance) return "";
   const settings = Object.entries(provenance.settings).map(([key, value]) => `${key} ${value ?? "none"}`);
   const parts = [provenance.model, ...settings, `headwidgets ${provenance.version}`];
-  return wrap(parts.filter(Boolean).join(" \u00b7 "), NOTE_SIZE, width, 4);
+  return parts.filter(Boolean).join(" \u00b7 ");
+}
+
+/** Lines of the note that says how a result was made. */
+export function provenanceLines(provenance: Provenance | null, width: number): string[] {
+  return wrap(describeProvenance(provenance), NOTE_SIZE, width, 4);
 }
 
 /** The note as markup with its top at `y`, and the height it takes. */

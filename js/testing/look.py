@@ -35,9 +35,7 @@ def main(target: Path, names: list[str]) -> None:
             encoding="utf-8",
         )
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-            )
+            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
             for theme in ("light", "dark"):
                 for scale in (1, 2):
                     page = browser.new_page(viewport={"width": 800, "height": 600}, device_scale_factor=scale)
