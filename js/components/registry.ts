@@ -6,10 +6,18 @@
 import type { DrawOptions, Picture } from "../marks/picture.js";
 import type { Buffer } from "../wire/decode.js";
 import type { Document, ScoresFile } from "../wire/types.js";
+import { draw as drawAttention } from "./attention/draw.js";
+import { mountStatic as mountAttention } from "./attention/static.js";
+import { draw as drawAttribution } from "./attribution/draw.js";
+import { mountStatic as mountAttribution } from "./attribution/static.js";
 import type { Component, StaticProps } from "./component.js";
+import { draw as drawDashboard } from "./dashboard/draw.js";
+import { mountStatic as mountDashboard } from "./dashboard/mount.js";
 import { draw as drawGrid } from "./grid/draw.js";
 import { gridFromScores } from "./grid/from-scores.js";
 import { mountStatic as mountGrid } from "./grid/static.js";
+import { draw as drawPruning } from "./pruning/draw.js";
+import { mountStatic as mountPruning } from "./pruning/static.js";
 
 type Named<N extends Document["document"]> = Extract<Document, { document: N }>;
 type Draw<D> = (document: D, options: DrawOptions, buffer?: Buffer) => Picture;
@@ -17,10 +25,18 @@ type Mount<D> = (el: HTMLElement, props: StaticProps<D>) => Component<StaticProp
 
 export const draws: { readonly [N in Document["document"]]?: Draw<Named<N>> } = {
   grid: drawGrid,
+  attention: drawAttention,
+  attribution: drawAttribution,
+  pruning: drawPruning,
+  dashboard: drawDashboard,
 };
 
 export const mounts: { readonly [N in Document["document"]]?: Mount<Named<N>> } = {
   grid: mountGrid,
+  attention: mountAttention,
+  attribution: mountAttribution,
+  pruning: mountPruning,
+  dashboard: mountDashboard,
 };
 
 /** A scores file is shown as a grid; every other document as itself. */

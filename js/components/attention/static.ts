@@ -1,12 +1,13 @@
 /** Attention without a kernel: it keeps its own selection and settings; heads that were not saved say so. */
 
-import type { AttentionDocument } from "../../wire/types.js";
+import type { AttentionDocument, HeadRef } from "../../wire/types.js";
 import type { Component, StaticProps } from "../component.js";
 import { type AttentionProps, mount } from "./mount.js";
 
 export function mountStatic(
   el: HTMLElement,
   props: StaticProps<AttentionDocument>,
+  onSelected?: (selected: readonly HeadRef[]) => void,
 ): Component<StaticProps<AttentionDocument>> {
   let state: Partial<AttentionDocument> = {};
   const all = (): AttentionProps => ({ ...props, document: { ...props.document, ...state } });
@@ -15,13 +16,20 @@ export function mountStatic(
     component.update(all());
   };
   const component = mount(el, all(), {
-    onSelected: (selected) => change({ selected }),
+    onSelected(selected) {
+      change({ selected });
+      onSelected?.(selected);
+    },
     onMode: (mode) => change({ mode }),
     onHideSpecial: (hide_special) => change({ hide_special }),
   });
   return {
     update(next) {
-      if (next.document !== props.document) state = {};
+      // The same text with another selection keeps its settings.
+      if (next.document.panels !== props.document.panels) state = {};
+      else if (next.document.selected !== props.document.selected) {
+        state = { ...state, selected: next.document.selected };
+      }
       props = next;
       component.update(all());
     },

@@ -46,7 +46,12 @@ export function countSpecial(tokens: readonly Token[]): number {
 /** Token text with white space made visible, so that no token is drawn as nothing. */
 export function visible(text: string): string {
   if (text === "") return "∅";
-  const shown = text.replace(/\n/g, "⏎").replace(/\t/g, "⇥").replace(/\r/g, "");
+  const shown = text
+    .replace(/\n/g, "⏎")
+    .replace(/\t/g, "⇥")
+    .replace(/\r/g, "")
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these have no picture; they show as U+FFFD
+    .replace(/[\u0000-\u001f\u007f-\u009f]/g, "\ufffd");
   return shown.trim() === "" ? "␣".repeat(Math.min(3, Math.max(1, shown.length))) : shown.trim();
 }
 
