@@ -54,7 +54,8 @@ class Site:
 
 def forward_of(module: nn.Module) -> Callable[..., Any]:
     """The function that a module's class runs, without the decorators around it."""
-    return inspect.unwrap(type(module).forward)
+    forward: Callable[..., Any] = inspect.unwrap(type(module).forward)
+    return forward
 
 
 def is_registered(attention: nn.Module) -> bool:
@@ -188,10 +189,8 @@ def _best(root: nn.Module, families: list[Family], config: Any) -> tuple[list[Si
 
 def _composed(model: nn.Module, config: Any) -> tuple[list[Site], Family] | None:
     """An encoder-decoder put together from two models of their own families (``EncoderDecoderModel``)."""
-    parts = [getattr(model, "encoder", None), getattr(model, "decoder", None)]
-    if not all(hasattr(part, "config") and part.config is not config for part in parts if part is not None):
-        return None
-    if parts[0] is None or parts[1] is None:
+    parts = [part for name in ("encoder", "decoder") if isinstance(part := getattr(model, name, None), nn.Module)]
+    if len(parts) != 2 or not all(hasattr(part, "config") for part in parts):
         return None
     (encoder, _), (decoder, family) = (find_sites(part, part.config) for part in parts)
     return [*encoder, *decoder], family

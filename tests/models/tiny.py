@@ -210,7 +210,6 @@ CONFIGS: dict[str, Callable[[], Any]] = {
         d_kv=6,
         d_ff=24,
         num_layers=2,
-        num_decoder_layers=3,
         num_heads=4,
         relative_attention_num_buckets=8,
         relative_attention_max_distance=12,
@@ -262,6 +261,8 @@ def loud(model: Any, seed: int = 0) -> Any:
 def make(family: str, head: str = "base", *, config: Any = None, **attributes: Any) -> Any:
     """A tiny random model of `family` with a task's head, in eval mode."""
     config = CONFIGS[family]() if config is None else config
+    if head == "causal" and family in ENCODERS:
+        attributes = {"is_decoder": True, **attributes}
     for name, value in attributes.items():
         setattr(config, name, value)
     return loud(HEADS[head].from_config(config)).eval()
