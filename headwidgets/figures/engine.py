@@ -2,6 +2,7 @@
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -29,17 +30,27 @@ class Drawing(NamedTuple):
 
 
 class _Engine:
-    """One V8 context with the figure bundle; calls take turns, from whatever thread."""
+    """One V8 context with the figure bundle; calls take turns, from whatever thread.
+
+    It lives in a thread of its own: in a notebook the caller's thread runs an event loop, and there the engine
+    refuses to wait with a time limit.
+    """
 
     def __init__(self) -> None:
         self._turn = threading.Lock()
         self._loaded: tuple[Path, int] | None = None
         self._context: Any = None
+        self._thread: ThreadPoolExecutor | None = None
 
     def call(self, document: str, options: str) -> dict[str, Any]:
         with self._turn:
-            answer = self._ready().call("headwidgetsFigure.draw", document, options, timeout_sec=_SECONDS)
+            if self._thread is None:
+                self._thread = ThreadPoolExecutor(1, thread_name_prefix="headwidgets drawing")
+            answer = self._thread.submit(self._draw, document, options).result()
         return cast(dict[str, Any], json.loads(answer))
+
+    def _draw(self, document: str, options: str) -> Any:
+        return self._ready().call("headwidgetsFigure.draw", document, options, timeout_sec=_SECONDS)
 
     def _ready(self) -> Any:
         path = STATIC / "figure.js"
@@ -60,6 +71,11 @@ class _Engine:
             context.eval(path.read_text(encoding="utf-8") + "\n;0")
             self._context, self._loaded = context, version
         return self._context
+
+
+def _first_line(error: Exception) -> str:
+    """The message without the source text that the engine quotes after it."""
+    return (str(error).splitlines() or [type(error).__name__])[0].removeprefix("<anonymous>:1: ")[:400]
 
 
 _engine = _Engine()
@@ -100,4 +116,4 @@ def draw(
         raise
     except Exception as error:
         kind = document.get("document") if isinstance(document, dict) else type(document).__name__
-        raise DrawingError(f"the {kind} could not be drawn: {str(error)[:400]}") from error
+        raise DrawingError(f"the {kind} could not be drawn: {_first_line(error)}") from error
