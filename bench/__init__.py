@@ -1,0 +1,1 @@
+"""What it costs, as ratios measured side by side in one run."""
