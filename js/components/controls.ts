@@ -1,5 +1,8 @@
 // Small pieces of DOM that the components' mounts share. Text only ever enters as text.
 
+import { el } from "../marks/svg.js";
+import { FONT } from "../theme/palette.js";
+
 type Child = Node | string;
 
 /** An element with attributes and children; a boolean attribute is present or absent. */
@@ -12,6 +15,29 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   for (const [name, value] of Object.entries(attributes)) set(element, name, value);
   element.append(...children);
   return element;
+}
+
+/** Listen until `signal` aborts. */
+export function on<K extends keyof HTMLElementEventMap>(
+  element: HTMLElement,
+  type: K,
+  handler: (event: HTMLElementEventMap[K]) => void,
+  signal: AbortSignal,
+): void {
+  element.addEventListener(type, handler, { signal });
+}
+
+/** A drawing in a live view: transparent, and without a title, which would be a tooltip over everything. */
+export function drawing(width: number, height: number, body: string): string {
+  const [wide, high] = [Math.ceil(width), Math.ceil(height)];
+  const box = { width: wide, height: high, viewBox: `0 0 ${wide} ${high}`, "font-family": FONT };
+  return body === "" ? "" : el("svg", box, body);
+}
+
+/** Give an element the size of its drawing. */
+export function size(element: HTMLElement, width: number, height: number): void {
+  element.style.width = `${Math.ceil(width)}px`;
+  element.style.height = `${Math.ceil(height)}px`;
 }
 
 /** Set an attribute when it differs, so that an update without news leaves the DOM alone. */
@@ -51,15 +77,17 @@ export function choice(label: string, signal: AbortSignal, chosen: (value: strin
     button.focus();
     chosen(button.dataset.value ?? "");
   };
-  element.addEventListener(
+  on(
+    element,
     "click",
     (event) => {
       const button = event.target instanceof Element ? event.target.closest("button") : null;
       if (button?.getAttribute("aria-checked") === "false") pick(button);
     },
-    { signal },
+    signal,
   );
-  element.addEventListener(
+  on(
+    element,
     "keydown",
     (event) => {
       const buttons = [...element.children];
@@ -71,7 +99,7 @@ export function choice(label: string, signal: AbortSignal, chosen: (value: strin
       event.preventDefault();
       pick(buttons[(at + step + buttons.length) % buttons.length]);
     },
-    { signal },
+    signal,
   );
   return {
     element,
@@ -104,7 +132,7 @@ export interface Check {
 export function check(label: string, signal: AbortSignal, changed: (on: boolean) => void): Check {
   const input = h("input", { type: "checkbox" });
   const element = h("label", {}, input, label);
-  input.addEventListener("change", () => changed(input.checked), { signal });
+  on(input, "change", () => changed(input.checked), signal);
   return {
     element,
     show(on, enabled, hint) {
@@ -125,7 +153,7 @@ export function menu(label: string, signal: AbortSignal, changed: (value: string
   const select = h("select", {});
   const element = h("label", {}, label, select);
   let shown = "";
-  select.addEventListener("change", () => changed(select.value), { signal });
+  on(select, "change", () => changed(select.value), signal);
   return {
     element,
     show(options, current, enabled) {
@@ -149,7 +177,7 @@ export function rootOf(parent: HTMLElement, name: string, label: string, signal:
     "data-lm-suppress-shortcuts": "true",
   });
   for (const type of ["keydown", "keypress", "keyup"] as const) {
-    root.addEventListener(type, (event) => event.stopPropagation(), { signal });
+    on(root, type, (event) => event.stopPropagation(), signal);
   }
   parent.append(root);
   return root;

@@ -1,11 +1,10 @@
 /** Where heads look, live: choose heads in the overview, read their lines or matrices. */
 
-import { frame } from "../../marks/picture.js";
 import { palette } from "../../theme/palette.js";
 import { type Buffer, decodeArray } from "../../wire/decode.js";
 import type { Answer, AttentionDocument, HeadMapRequest, HeadRef, KindName } from "../../wire/types.js";
 import type { Component, StaticProps } from "../component.js";
-import { check, choice, h, liveRegion, rootOf, say, set } from "../controls.js";
+import { check, choice, drawing, h, liveRegion, on, rootOf, say, set } from "../controls.js";
 import { mountCellGrid } from "../maps/cell-grid.js";
 import type { MapValues } from "../maps/head-map.js";
 import { headColor } from "../maps/labels.js";
@@ -105,7 +104,8 @@ export function mount(el: HTMLElement, first: AttentionProps, events: AttentionE
     h("div", { class: "hw-split" }, aside, main),
     live,
   );
-  chips.addEventListener(
+  on(
+    chips,
     "click",
     (event) => {
       const button = event.target instanceof Element ? event.target.closest("button") : null;
@@ -113,7 +113,7 @@ export function mount(el: HTMLElement, first: AttentionProps, events: AttentionE
       const heads = headsOf(props.document, panel().kind);
       if (heads[at] !== undefined) events.onSelected(heads.filter((_, other) => other !== at));
     },
-    { signal },
+    signal,
   );
   const store = new MapStore(events.onRequest, render, 1 + Math.floor(Math.random() * 1e6) * 1000);
 
@@ -182,15 +182,11 @@ export function mount(el: HTMLElement, first: AttentionProps, events: AttentionE
       rows: now.layers,
       columns: now.heads,
       label: `${now.label}: ${now.layers} layers by ${now.heads} heads. Arrow keys move, Enter selects, Shift Enter adds.`,
-      svg: frame(
-        {
-          width: layout.width,
-          height: layout.height,
-          label: "",
-          body: overviewBody(layout, thumbnails(document, buffer, now.kind), t, marked, colors),
-        },
-        { theme, width: layout.width, background: false },
-      ).svg,
+      svg: drawing(
+        layout.width,
+        layout.height,
+        overviewBody(layout, thumbnails(document, buffer, now.kind), t, marked, colors),
+      ),
       describe: (row, column) => nameOf(document, [now.kind, row, column]),
       isSelected: (row, column) => heads.some((head) => sameHead(head, [now.kind, row, column])),
     });

@@ -1,6 +1,5 @@
 /** Attribution, live: shaded tokens, a head or layer to choose, maps of attribution and attention. */
 
-import { frame } from "../../marks/picture.js";
 import { type Palette, palette } from "../../theme/palette.js";
 import type { Buffer } from "../../wire/decode.js";
 import type {
@@ -12,7 +11,7 @@ import type {
   KindName,
 } from "../../wire/types.js";
 import type { Component, StaticProps } from "../component.js";
-import { check, choice, h, liveRegion, rootOf, say, set } from "../controls.js";
+import { check, choice, drawing, h, liveRegion, rootOf, say, set } from "../controls.js";
 import { mountCellGrid } from "../maps/cell-grid.js";
 import type { MapValues } from "../maps/head-map.js";
 import { isRightToLeft, sameHead } from "../maps/positions.js";
@@ -67,7 +66,7 @@ export function mount(
   let props = first;
   let kind: KindName | null = null;
   let side: "received" | "given" = "received";
-  let drawing: "matrix" | "lines" = "matrix";
+  let drawn: "matrix" | "lines" = "matrix";
   let width = 720;
   let identity = "";
   let selection = "";
@@ -97,7 +96,7 @@ export function mount(
   });
   const views = choice("Maps", signal, (value) => events.onView(value as View));
   const drawings = choice("Drawing", signal, (value) => {
-    drawing = value === "lines" ? "lines" : "matrix";
+    drawn = value === "lines" ? "lines" : "matrix";
     render();
   });
   const sides = choice("Tokens", signal, (value) => {
@@ -179,7 +178,7 @@ export function mount(
         ["matrix", "Matrix"],
         ["lines", "Lines"],
       ],
-      drawing,
+      drawn,
     );
     sides.show(
       panel?.kind === "cross"
@@ -248,9 +247,9 @@ export function mount(
       );
       stage.update({
         input: mapInput(document, panel, found.map, props.hideSpecial, colors, each - 2),
-        mode: drawing,
+        mode: drawn,
         zoom: 1,
-        label: `${view} of ${nameOf(document, head)}, drawn as ${drawing}`,
+        label: `${view} of ${nameOf(document, head)}, drawn as ${drawn}`,
       });
     });
     const wish = [...wanted.map((view) => ({ view, head }))];
@@ -274,11 +273,10 @@ export function mount(
     const layout = layoutLayers(panel, now, 420, false);
     const beside = width - layout.width - 16 >= 420;
     set(root, "data-beside", beside);
-    const options = { theme: colors.name, width: layout.width, background: false } as const;
     const body =
       drawLayers(layout, now, document.unit, colors) + drawChosen(layout, head[1], head[2], colors);
     grid.update({
-      svg: frame({ width: layout.width, height: layout.height, label: "", body }, options).svg,
+      svg: drawing(layout.width, layout.height, body),
       width: layout.width,
       height: layout.height,
       rows: panel.layers,

@@ -1,9 +1,8 @@
 // The shaded tokens, to point at and to walk along.
 import { LEGEND_HEIGHT, legend } from "../../marks/legend.js";
-import { frame } from "../../marks/picture.js";
 import { rect } from "../../marks/svg.js";
 import type { Palette } from "../../theme/palette.js";
-import { h, paint, perFrame, say, set } from "../controls.js";
+import { drawing, h, on, paint, perFrame, say, set, size } from "../controls.js";
 import type { TokenValues } from "./model.js";
 import { describeToken, drawStrip, hitStrip, layoutStrip, type StripLayout } from "./strip.js";
 
@@ -48,9 +47,7 @@ export function mountStrip(signal: AbortSignal, told: (text: string, spoken: boo
             "stroke-width": 2,
             rx: 2,
           });
-    const options = { theme: props.palette.name, width: layout.width, background: false } as const;
-    const shape = { width: layout.width, height: layout.height, label: "", body };
-    paint(overlay, body === "" ? "" : frame(shape, options).svg);
+    paint(overlay, drawing(layout.width, layout.height, body));
     told(at === null ? "" : describeToken(props.tokens, at, props.unit, props.target), spoken);
   }
 
@@ -63,24 +60,27 @@ export function mountStrip(signal: AbortSignal, told: (text: string, spoken: boo
     const box = stage.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   };
-  stage.addEventListener(
+  on(
+    stage,
     "pointermove",
     (event) => {
       if (event.pointerType === "touch") return;
       point = locate(event);
       follow();
     },
-    { signal },
+    signal,
   );
-  stage.addEventListener(
+  on(
+    stage,
     "pointerleave",
     () => {
       point = null;
       follow();
     },
-    { signal },
+    signal,
   );
-  stage.addEventListener(
+  on(
+    stage,
     "click",
     (event) => {
       if (layout === null) return;
@@ -90,9 +90,10 @@ export function mountStrip(signal: AbortSignal, told: (text: string, spoken: boo
       at = hit;
       show(true);
     },
-    { signal },
+    signal,
   );
-  scroll.addEventListener(
+  on(
+    scroll,
     "keydown",
     (event) => {
       if (props === null || layout === null || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -117,7 +118,7 @@ export function mountStrip(signal: AbortSignal, told: (text: string, spoken: boo
         scroll.scrollTop = box.y + box.height - scroll.clientHeight;
       }
     },
-    { signal },
+    signal,
   );
 
   return {
@@ -135,12 +136,10 @@ export function mountStrip(signal: AbortSignal, told: (text: string, spoken: boo
           width: Math.min(strip.width, 420),
         });
       const height = strip.height + 8 + LEGEND_HEIGHT;
-      const options = { theme: next.palette.name, width: strip.width, background: false } as const;
-      paint(picture, frame({ width: strip.width, height, label: next.title, body }, options).svg);
+      paint(picture, drawing(strip.width, height, body));
       say(title, next.title);
       set(scroll, "aria-label", `${next.title}. Arrow keys move from token to token.`);
-      stage.style.width = `${strip.width}px`;
-      stage.style.height = `${Math.ceil(height)}px`;
+      size(stage, strip.width, height);
       if (at !== null && at >= next.tokens.positions.length) {
         at = null;
         pinned = false;

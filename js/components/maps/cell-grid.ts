@@ -1,6 +1,6 @@
 // A layers x heads picture as a grid to choose from. Only the cell under the cursor exists as an element: it carries
 // the focus ring and what a screen reader says, so that 48 x 64 heads cost no more than 6 x 8.
-import { h, paint, perFrame, set } from "../controls.js";
+import { h, on, paint, perFrame, set, size } from "../controls.js";
 
 export interface CellBox {
   readonly x: number;
@@ -87,9 +87,10 @@ export function mountCellGrid(signal: AbortSignal, events: CellGridEvents): Cell
     point = event.type === "pointerleave" ? null : hit(event);
     hover();
   };
-  stage.addEventListener("pointermove", moved, { signal });
-  stage.addEventListener("pointerleave", moved, { signal });
-  stage.addEventListener(
+  on(stage, "pointermove", moved, signal);
+  on(stage, "pointerleave", moved, signal);
+  on(
+    stage,
     "click",
     (event) => {
       const at = hit(event);
@@ -99,9 +100,10 @@ export function mountCellGrid(signal: AbortSignal, events: CellGridEvents): Cell
       cursor.focus({ preventScroll: true });
       events.pick(row, column, event.shiftKey || event.ctrlKey || event.metaKey);
     },
-    { signal },
+    signal,
   );
-  cursor.addEventListener(
+  on(
+    cursor,
     "keydown",
     (event) => {
       if (props === null) return;
@@ -129,7 +131,7 @@ export function mountCellGrid(signal: AbortSignal, events: CellGridEvents): Cell
         cursor.scrollIntoView({ block: "nearest", inline: "nearest" });
       events.told(props.describe(row, column), true);
     },
-    { signal },
+    signal,
   );
 
   return {
@@ -137,8 +139,7 @@ export function mountCellGrid(signal: AbortSignal, events: CellGridEvents): Cell
     update(next) {
       props = next;
       paint(picture, next.svg);
-      stage.style.width = `${Math.ceil(next.width)}px`;
-      stage.style.height = `${Math.ceil(next.height)}px`;
+      size(stage, next.width, next.height);
       set(stage, "aria-label", next.label);
       set(stage, "aria-rowcount", next.rows);
       set(stage, "aria-colcount", next.columns);

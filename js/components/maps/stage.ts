@@ -1,10 +1,9 @@
 // A picture of maps that can be pointed at: the drawn body, a canvas under large matrices, and an overlay that shows
 // the token or cell under the pointer or the keyboard's cursor. Nothing moves on hover.
 
-import { frame } from "../../marks/picture.js";
 import { rect } from "../../marks/svg.js";
 import { parseColour } from "../../theme/colour.js";
-import { h, paint, perFrame, set } from "../controls.js";
+import { drawing, h, on, paint, perFrame, set, size } from "../controls.js";
 import type { MapValues } from "./head-map.js";
 import { type Focus, hitLinks, type LinksLayout, rowY } from "./links.js";
 import { type Cell, cellLevels, hitMatrix, isVector, type MatrixLayout } from "./matrix.js";
@@ -58,9 +57,7 @@ export function mountStage(signal: AbortSignal, told: (text: string, spoken: boo
       marks = cross(drawn.body.layout, cell, input);
       words = describeCell(input, cell);
     }
-    const shape = { width, height, label: "", body: marks };
-    const options = { theme: input.palette.name, width, background: false } as const;
-    paint(overlay, marks === "" ? "" : frame(shape, options).svg);
+    paint(overlay, drawing(width, height, marks));
     set(stage, "data-focus", drawn.mode === "lines" && focus !== null);
     told(words, spoken);
   }
@@ -84,25 +81,28 @@ export function mountStage(signal: AbortSignal, told: (text: string, spoken: boo
     return { x: event.clientX - box.left, y: event.clientY - box.top };
   }
 
-  stage.addEventListener(
+  on(
+    stage,
     "pointermove",
     (event) => {
       if (event.pointerType === "touch") return;
       point = locate(event);
       follow();
     },
-    { signal },
+    signal,
   );
-  stage.addEventListener(
+  on(
+    stage,
     "pointerleave",
     (event) => {
       if (event.pointerType === "touch" || pinned) return;
       point = null;
       clear();
     },
-    { signal },
+    signal,
   );
-  stage.addEventListener(
+  on(
+    stage,
     "click",
     (event) => {
       if (drawn === null) return;
@@ -119,10 +119,11 @@ export function mountStage(signal: AbortSignal, told: (text: string, spoken: boo
       }
       show(true);
     },
-    { signal },
+    signal,
   );
 
-  element.addEventListener(
+  on(
+    element,
     "keydown",
     (event) => {
       if (drawn === null || props === null || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -139,7 +140,7 @@ export function mountStage(signal: AbortSignal, told: (text: string, spoken: boo
       show(true);
       reveal();
     },
-    { signal },
+    signal,
   );
 
   function reveal(): void {
@@ -202,12 +203,10 @@ export function mountStage(signal: AbortSignal, told: (text: string, spoken: boo
       props = next;
       drawn = body;
       const { svg, width, height } = body.body;
-      const options = { theme: next.input.palette.name, width, background: false } as const;
-      const markup = frame({ width, height, label: next.label, body: svg }, options).svg;
+      const markup = drawing(width, height, svg);
       paint(picture, markup);
       set(element, "aria-label", `${next.label}. Arrow keys move, Escape clears.`);
-      stage.style.width = `${Math.ceil(width)}px`;
-      stage.style.height = `${Math.ceil(height)}px`;
+      size(stage, width, height);
       // Maps are the same objects until they change, so this is cheap and exact.
       const { maps } = next.input;
       const same = painted?.markup === markup && sameMaps(painted.maps, maps);

@@ -1,10 +1,9 @@
 /** The slider, live: while it is dragged its local position is the truth; the metric follows. */
 
-import { frame } from "../../marks/picture.js";
 import { palette } from "../../theme/palette.js";
 import type { Answer, ChoiceRequest, EstimateRequest, HeadRef, PruningDocument } from "../../wire/types.js";
 import type { Component, StaticProps } from "../component.js";
-import { h, liveRegion, menu, paint, perFrame, rootOf, say, set } from "../controls.js";
+import { drawing, h, liveRegion, menu, on, paint, perFrame, rootOf, say, set } from "../controls.js";
 import { metricRange } from "../curve/draw.js";
 import { observeWidth } from "../width.js";
 import { Estimates } from "./estimates.js";
@@ -149,49 +148,54 @@ export function mount(el: HTMLElement, first: PruningProps, events: PruningEvent
     );
   }
 
-  slider.addEventListener(
+  on(
+    slider,
     "pointerdown",
     () => {
       held = true;
     },
-    { signal },
+    signal,
   );
-  slider.addEventListener(
+  on(
+    slider,
     "input",
     () => {
       held = true;
       move(slider.valueAsNumber, false, null);
     },
-    { signal },
+    signal,
   );
-  slider.addEventListener("change", () => move(slider.valueAsNumber, true, null), { signal });
+  on(slider, "change", () => move(slider.valueAsNumber, true, null), signal);
   for (const type of ["pointerup", "pointercancel", "blur"] as const) {
-    slider.addEventListener(
+    on(
+      slider,
       type,
       () => {
         if (held) move(slider.valueAsNumber, true, null);
       },
-      { signal },
+      signal,
     );
   }
   const typed = (field: HTMLInputElement, toCount: (value: number) => number): void => {
-    field.addEventListener(
+    on(
+      field,
       "input",
       () => {
         if (field.value.trim() === "" || !Number.isFinite(field.valueAsNumber)) return;
         held = true;
         move(toCount(field.valueAsNumber), false, field);
       },
-      { signal },
+      signal,
     );
-    field.addEventListener("change", () => move(count, true, null), { signal });
-    field.addEventListener("blur", () => (held ? move(count, true, null) : showPosition(null)), { signal });
-    field.addEventListener(
+    on(field, "change", () => move(count, true, null), signal);
+    on(field, "blur", () => (held ? move(count, true, null) : showPosition(null)), signal);
+    on(
+      field,
       "keydown",
       (event) => {
         if (event.key === "Enter") move(count, true, null);
       },
-      { signal },
+      signal,
     );
   };
   typed(number, (entered) => entered);
@@ -234,13 +238,7 @@ export function mount(el: HTMLElement, first: PruningProps, events: PruningEvent
     range = key === rangeKey ? [Math.min(low, range[0]), Math.max(high, range[1])] : [low, high];
     rangeKey = key;
     const wide = Math.min(620, width);
-    const shape = {
-      width: wide,
-      height: INTERVAL_HEIGHT,
-      label: "",
-      body: drawInterval(document, estimate, range, wide, colors),
-    };
-    paint(bar, frame(shape, { theme, width: wide, background: false }).svg);
+    paint(bar, drawing(wide, INTERVAL_HEIGHT, drawInterval(document, estimate, range, wide, colors)));
     const failure = choiceError || estimates.error;
     say(error, failure);
     error.hidden = failure === "";
