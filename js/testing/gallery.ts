@@ -1,18 +1,172 @@
-/** A page with every component on it, for looking: `python js/testing/look.py` opens it and takes pictures. */
+/** A page that mounts any fixture as a notebook would, with a stand-in for the kernel, for pictures and by hand. */
 
+import { type AttentionProps, mount as mountAttention } from "../components/attention/mount.js";
+import { type AttributionProps, mount as mountAttribution } from "../components/attribution/mount.js";
+import { mount as mountPruning } from "../components/pruning/mount.js";
 import { mountDocument } from "../components/registry.js";
 import type { Theme } from "../theme/palette.js";
-import { GRIDS } from "./grids.js";
+import type {
+  AttentionDocument,
+  AttributionDocument,
+  Document,
+  HeadMap,
+  HeadRef,
+  PruningDocument,
+} from "../wire/types.js";
+import * as texts from "./texts.js";
+import {
+  attentionDocument,
+  attentionMap,
+  attributionDocument,
+  attributionMap,
+  estimate,
+  gridDocument,
+  pruningDocument,
+  translationDocument,
+} from "./views.js";
 
-const parameters = new URLSearchParams(location.hash.slice(1));
-const theme: Theme = parameters.get("theme") === "dark" ? "dark" : "light";
-const only = parameters.get("only");
-document.body.style.background = theme === "dark" ? "#111418" : "#ffffff";
-for (const [name, content] of Object.entries(GRIDS)) {
-  if (only && name !== only) continue;
-  const root = document.createElement("div");
-  root.id = `grid-${name}`;
-  root.style.marginBottom = "28px";
-  document.body.append(root);
-  mountDocument(root, { document: content, theme });
+const THREE: HeadRef[] = [
+  ["encoder", 3, 5],
+  ["encoder", 3, 6],
+  ["encoder", 4, 0],
+];
+
+/** Everything that has a picture, by name; `live` ones have a kernel. */
+export const fixtures: Readonly<Record<string, () => Document>> = {
+  attention: () => attentionDocument(texts.ENGLISH),
+  "attention-three": () => attentionDocument(texts.ENGLISH, 12, 12, THREE),
+  "attention-matrix": () => ({ ...attentionDocument(texts.ENGLISH, 12, 12, THREE), mode: "matrix" }),
+  "attention-128": () => ({ ...attentionDocument(texts.longText(128)), mode: "matrix" }),
+  "attention-512": () => ({ ...attentionDocument(texts.longText(512)), mode: "matrix" }),
+  "attention-512-lines": () => attentionDocument(texts.longText(512)),
+  "attention-hebrew": () => attentionDocument(texts.HEBREW),
+  "attention-hostile": () => attentionDocument(texts.HOSTILE),
+  "attention-one": () => attentionDocument(texts.ONE),
+  "attention-long-token": () => attentionDocument(texts.LONG_TOKEN),
+  "attention-continued": () => attentionDocument(texts.CONTINUED),
+  "attention-24": () => attentionDocument(texts.ENGLISH, 24, 16),
+  "attention-48": () => attentionDocument(texts.ENGLISH, 48, 64),
+  "attention-cross": () => translationDocument(texts.ENGLISH, texts.FRENCH),
+  attribution: () => attributionDocument(texts.ENGLISH),
+  "attribution-head": () => attributionDocument(texts.ENGLISH, 12, 12, ["encoder", 4, 3]),
+  "attribution-hebrew": () => attributionDocument(texts.HEBREW),
+  "attribution-128": () => attributionDocument(texts.longText(128)),
+  "attribution-hostile": () => attributionDocument(texts.HOSTILE),
+  "attribution-long-token": () => attributionDocument(texts.LONG_TOKEN),
+  "attribution-one": () => attributionDocument(texts.ONE, 24, 16),
+  pruning: () => pruningDocument(),
+  dashboard: () => ({
+    schema: 1,
+    document: "dashboard",
+    title: "A small encoder",
+    parts: [
+      { ...gridDocument(12, 12, []), title: "Importance" },
+      attentionDocument(texts.ENGLISH, 12, 12, THREE),
+      attributionDocument(texts.ENGLISH),
+      pruningDocument(12, 12, 30),
+    ],
+  }),
+};
+
+function answerLater(work: () => void): void {
+  setTimeout(work, 60);
 }
+
+function fakeMap(
+  document: AttentionDocument | AttributionDocument,
+  head: HeadRef,
+  view: HeadMap["view"],
+): HeadMap {
+  const panel = document.panels.find((one) => one.kind === head[0]);
+  if (panel === undefined) throw new Error(`no panel for ${head.join(" ")}`);
+  return view === "attention"
+    ? attentionMap(head, panel.query, panel.key)
+    : attributionMap(head, panel.query, panel.key, panel.heads);
+}
+
+function liveAttention(el: HTMLElement, first: AttentionDocument, theme: Theme): void {
+  let props: AttentionProps = { document: first, theme };
+  const change = (part: Partial<AttentionDocument>): void => {
+    props = { ...props, document: { ...props.document, ...part } };
+    component.update(props);
+  };
+  const component = mountAttention(el, props, {
+    onSelected: (selected) => change({ selected }),
+    onMode: (mode) => change({ mode }),
+    onHideSpecial: (hide_special) => change({ hide_special }),
+    onWords: () => {},
+    onRequest: ({ id, head }) =>
+      answerLater(() =>
+        component.receive(
+          { id, answer: "head_map", map: fakeMap(props.document, head, "attention") },
+          undefined,
+        ),
+      ),
+  });
+}
+
+function liveAttribution(el: HTMLElement, first: AttributionDocument, theme: Theme): void {
+  let props: AttributionProps = { document: first, theme, view: "both", words: false, hideSpecial: false };
+  const change = (part: Partial<AttributionProps>): void => {
+    props = { ...props, ...part };
+    component.update(props);
+  };
+  const component = mountAttribution(el, props, {
+    onSelected: (selected) => change({ document: { ...props.document, selected } }),
+    onView: (view) => change({ view }),
+    onHideSpecial: (hideSpecial) => change({ hideSpecial }),
+    onWords: () => {},
+    onRequest: ({ id, head, view }) =>
+      answerLater(() =>
+        component.receive({ id, answer: "head_map", map: fakeMap(props.document, head, view) }, undefined),
+      ),
+  });
+}
+
+/** What a test reads: every event in order. */
+export const events: unknown[] = [];
+
+function livePruning(el: HTMLElement, document: PruningDocument, theme: Theme): void {
+  const component = mountPruning(
+    el,
+    { document: { ...document, grid: { ...document.grid, panels: [] } }, theme },
+    {
+      onPruned: (pruned) => events.push(["pruned", pruned.length, performance.now()]),
+      onCount: (count) => events.push(["count", count, performance.now()]),
+      onRequest: (request) => {
+        events.push(["request", request]);
+        if (request.ask !== "estimate") return;
+        const { id, count } = request;
+        const value = 0.972 - 0.3 * (count / document.order.length) ** 2;
+        [100, 400, 1200].forEach((n, at) => {
+          setTimeout(
+            () =>
+              component.receive({
+                id,
+                answer: "estimate",
+                done: n === 1200,
+                point: { count, estimate: estimate(value, n, 1200, value - 0.972) },
+              }),
+            80 * (at + 1),
+          );
+        });
+      },
+    },
+  );
+}
+
+/** Mount a fixture into the page's body. */
+export function show(name: string, theme: Theme, live: boolean): void {
+  const make = fixtures[name];
+  if (make === undefined) throw new Error(`no fixture is called ${name}`);
+  document.body.style.background = theme === "dark" ? "#111418" : "#ffffff";
+  const el = document.createElement("div");
+  document.body.replaceChildren(el);
+  const content = make();
+  if (live && content.document === "attention") liveAttention(el, content, theme);
+  else if (live && content.document === "attribution") liveAttribution(el, content, theme);
+  else if (live && content.document === "pruning") livePruning(el, content, theme);
+  else mountDocument(el, { document: content, theme });
+}
+
+Object.assign(globalThis, { headwidgetsGallery: { show, fixtures, events } });
