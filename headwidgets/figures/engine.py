@@ -13,6 +13,8 @@ STATIC = Path(__file__).resolve().parent.parent / "static"
 """Built by ``npm run build``; shipped in the wheel."""
 
 THEMES = ("light", "dark")
+WIDTH = 760
+"""CSS pixels that a picture may take where nobody says."""
 _SECONDS = 60.0
 
 
@@ -94,7 +96,7 @@ def draw(
     Args:
         document: Any document of `headwidgets.wire.documents`, with NumPy arrays or `ArrayRef`.
         theme: ``light`` or ``dark``.
-        width: In CSS pixels; None lets the component choose.
+        width: In CSS pixels; None is `WIDTH`. A picture that needs less or more says so in its own width.
         background: Paint the theme's background; False leaves it transparent.
         provenance: Print how the result was made as a foot line.
 
@@ -106,9 +108,7 @@ def draw(
         raise InputError(f"theme is 'light' or 'dark' for a picture, got {theme!r}")
     if width is not None and not 100 <= width <= 20_000:
         raise InputError(f"width is in pixels, from 100 to 20000; got {width!r}")
-    options: dict[str, Any] = {"theme": theme, "background": background, "provenance": provenance}
-    if width is not None:
-        options["width"] = width
+    options = {"theme": theme, "width": width or WIDTH, "background": background, "provenance": provenance}
     try:
         drawn = _engine.call(json.dumps(inline(document), allow_nan=False), json.dumps(options))
         return Drawing(str(drawn["svg"]), float(drawn["width"]), float(drawn["height"]))

@@ -20,8 +20,8 @@ def png(svg: str, dpi: float = 192) -> bytes:
 
 
 def pdf(svg: str) -> bytes:
-    """Return SVG markup as PDF, still as vectors, at its natural size (96 CSS pixels to the inch)."""
-    return bytes(_converter("svg_to_pdf")(svg, scale=72 / _CSS_DPI))
+    """Return SVG markup as PDF, still as vectors."""
+    return bytes(_converter("svg_to_pdf")(svg))
 
 
 def encode(

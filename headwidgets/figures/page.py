@@ -23,7 +23,9 @@ _PAGE = """<!doctype html>
 <style>:root{{color-scheme:{scheme}}}body{{margin:16px;{colours}}}main{{{width}}}</style>
 </head>
 <body>
-<main data-headwidgets="{document}" data-theme="{theme}"{provenance}><script type="application/json">{data}</script></main>
+<main data-headwidgets="{document}" data-theme="{theme}"{provenance}>
+<script type="application/json">{data}</script>
+</main>
 <noscript>This figure is drawn by a script inside this file; nothing is loaded from elsewhere.</noscript>
 <script>{script}</script>
 </body>

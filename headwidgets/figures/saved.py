@@ -18,6 +18,8 @@ LIMIT = 200_000
 _DOCUMENT_SHARE = 0.55
 _PNG_DPI = (96, 72, 48)
 _PNG_LIMIT = 60_000
+_INDENT = 14
+"""Deepest indentation of a document inside the outputs of a cell inside a notebook, with the line's end."""
 
 
 def bundle(document: Any, summary: str, view: dict[str, Any] | None = None, limit: int = LIMIT) -> dict[str, Any]:
@@ -54,9 +56,10 @@ def bundle(document: Any, summary: str, view: dict[str, Any] | None = None, limi
 
 
 def size(value: Any) -> int:
-    """Bytes that `value` takes in a notebook file, which is indented JSON."""
-    lines = json.dumps(inline(value), indent=1)
-    return len(lines.encode("utf-8")) + 8 * lines.count("\n")
+    """Bytes that `value` takes at most in a notebook file: JSON with a line, indented, for every entry."""
+    text = json.dumps(inline(value))
+    lines = text.count(",") + 2 * text.count("{") + 2 * text.count("[")
+    return len(text) + _INDENT * lines
 
 
 def reduced(document: Any, limit: int) -> Any:

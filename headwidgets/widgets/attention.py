@@ -64,19 +64,15 @@ class AttentionView(TextWidget):
         for head_map in self._current["maps"]:
             self._remember(head_map, words)
 
-    def _load(self, task: Task) -> None:
-        words = self.words
+    def _load(self, task: Task, words: bool) -> None:
         document = cast(dict[str, Any], self._look().attention(words))
         if task.stopped:
             return
         for head_map in document["maps"]:
             self._remember(head_map, words)
         if self.selected:
-            document = {**document, "maps": self._pictured_maps_for(words)}
+            document = {**document, "maps": [self._head_map("attention", self.selected[0], words)]}
         self._show(document, words=words, status="")
-
-    def _pictured_maps_for(self, words: bool) -> list[Any]:
-        return [self._head_map("attention", head, words) for head in self.selected[:1]]
 
     def picture(self) -> dict[str, Any]:
         """Return the attention document with the maps of the chosen heads."""

@@ -67,12 +67,11 @@ class AttributionView(TextWidget):
             status="Attribution begins.",
             **options,
         )
-        self._chosen = selected is not None
         self._reload()
         self._first(1e9 if wait is None else wait)
 
-    def _load(self, task: Task) -> None:
-        words, text = self.words, self._look()
+    def _load(self, task: Task, words: bool) -> None:
+        text = self._look()
 
         def progress(done: int, total: int) -> None:
             if not task.stopped:

@@ -13,6 +13,11 @@ LINE = "#3b8ec2"
 MARK = "#d9730d"
 GRID = "rgba(128, 128, 128, 0.25)"
 
+_UPRIGHT = (
+    {"side": "left", "orientation": "vertical"} if bqplot.Axis.class_traits().get("orientation") else {"side": "left"}
+)
+"""An axis at the left; before bqplot 0.13 its direction was a trait of its own."""
+
 
 class CurveFigure:
     """Metric against number of pruned heads: a line, its 95 % band and the point where the slider stands."""
@@ -55,7 +60,7 @@ class CurveFigure:
         )
         self._axes = [
             bqplot.Axis(scale=self._x, label="heads pruned", **axis),
-            bqplot.Axis(scale=self._y, label=metric, orientation="vertical", label_offset="44px", **axis),
+            bqplot.Axis(scale=self._y, label=metric, label_offset="44px", **_UPRIGHT, **axis),
         ]
         self.figure = bqplot.Figure(
             marks=[self._band, self._line, self._mark],

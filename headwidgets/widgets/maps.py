@@ -40,7 +40,7 @@ class TextWidget(HeadWidget):
         except BaseException:
             self._free()
             raise
-        self.observe(self._words_changed, "words")
+        self.observe(self._follow_words, "words")
 
     # ---- the text
 
@@ -68,9 +68,10 @@ class TextWidget(HeadWidget):
 
     def _reload(self) -> None:
         """Queue the work that makes the document anew for the present text and `words`."""
-        self._lane.submit(self._guarded(self._load), name="text", replaces="text")
+        self._lane.submit(self._guarded(lambda task: self._load(task, self.words)), name="text", replaces="text")
 
-    def _load(self, task: Task) -> None:
+    def _load(self, task: Task, words: bool) -> None:
+        """Make the document of the present text and show it, together with `words`."""
         raise NotImplementedError
 
     def _guarded(self, work: Callable[[Task], None]) -> Callable[[Task], None]:
@@ -86,7 +87,7 @@ class TextWidget(HeadWidget):
 
         return run
 
-    def _words_changed(self, _: Any) -> None:
+    def _follow_words(self, _: Any) -> None:
         if bool(self._current.get("words", self.words)) != self.words:
             self._reload()
 
@@ -144,9 +145,8 @@ class TextWidget(HeadWidget):
             words = bool(request["words"])
 
             def switch(task: Task) -> None:
-                self._publish(words=words)
                 if bool(self._current.get("words")) != words:
-                    self._load(task)
+                    self._load(task, words)
                 if not task.stopped:
                     self._answer({"id": number, "answer": "done"})
 

@@ -219,6 +219,8 @@ class PruningExplorer(HeadBox):
             self._curve.learn(method, ablation, count, estimate)
             tell(estimate)
             self._draw_curve(CurvePoint(count=count, estimate=estimate))
+            if estimate["exact"]:
+                break
         if not task.cancelled():
             self._show()
 
