@@ -38,6 +38,12 @@ def tidy(source: str, span: Span, piece: str) -> Span:
     return start + len(text) - len(text.lstrip()), end - (len(text) - len(text.rstrip()))
 
 
+def names_of(tokenizer: Any, ids: Sequence[int]) -> list[str]:
+    """Tokens as the tokenizer writes them; ``<57>`` for an id that it does not have (models may have more rows)."""
+    names = tokenizer.convert_ids_to_tokens([int(i) for i in ids])
+    return [f"<{i}>" if name is None else str(name) for i, name in zip(ids, names, strict=True)]
+
+
 def is_blank(source: str, span: Span | None) -> bool:
     """Whether a token stands for white space only (or for a bare space marker)."""
     return span is not None and not source[span[0] : span[1]].strip()
@@ -94,7 +100,7 @@ def align(tokenizer: Any, ids: Sequence[int], source: str) -> list[Span | None]:
         Start and end per token; None where a token does not match what stands there. Tokens that share one
         character get the same span; a single unknown token gets what stands between its neighbours.
     """
-    pieces = [str(p) for p in tokenizer.convert_ids_to_tokens(list(ids))]
+    pieces = names_of(tokenizer, ids)
     spans: list[Span | None] = [None] * len(pieces)
     reader = _Reader(source)
     unknown = tokenizer.unk_token_id

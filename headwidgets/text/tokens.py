@@ -4,13 +4,13 @@ from typing import Any
 
 from headwidgets.text.alignment import members
 from headwidgets.text.examples import Side
-from headwidgets.text.offsets import MARKERS, is_blank
+from headwidgets.text.offsets import MARKERS, names_of
 from headwidgets.wire.documents import Token
 
 
 def pieces(side: Side, tokenizer: Any) -> list[str]:
     """Tokens as the tokenizer made them, with special ones."""
-    return [str(piece) for piece in tokenizer.convert_ids_to_tokens(side.ids.tolist())]
+    return names_of(tokenizer, side.ids.tolist())
 
 
 def cleaned(piece: str) -> str:
@@ -72,6 +72,3 @@ def word_labels(side: Side, tokenizer: Any) -> list[Token]:
         start, end = side.spans[segment][word]
         labels.append({"text": side.sources[segment][start:end], "special": False, "continued": False, "joined": False})
     return labels
-
-
-__all__ = ["cleaned", "is_blank", "pieces", "token_labels", "word_labels"]
