@@ -1,0 +1,6 @@
+"""Which heads and links carry a prediction?"""
+
+from headwidgets.attribution.paths import attribute
+from headwidgets.attribution.result import Attribution
+
+__all__ = ["Attribution", "attribute"]

@@ -1,0 +1,278 @@
+"""The integral of one layer, for all texts of a batch: as many points as each text needs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headwidgets.attribution import quadrature
+from headwidgets.attribution.passes import Clean
+from headwidgets.attribution.quadrature import Rule
+from headwidgets.errors import Cancelled, InputError
+from headwidgets.models.memory import free_bytes, halving
+from headwidgets.models.sites import Site
+
+Floats = NDArray[np.float64]
+FLOOR = 0.1
+"""The tolerance is relative to a layer's change, or to this where the change is smaller."""
+LARGEST = 10.0
+"""No entry may be off by more than this many tolerances of its layer's largest entry."""
+_TOKENS = {"cpu": 1536, "mps": 8192, "cuda": 65536}
+"""Positions per pass at most: on a processor, more do not fit in its caches; on a GPU, more do not make it faster."""
+
+
+@dataclass
+class Layer:
+    """One layer of a batch.
+
+    Attributes:
+        maps: Attribution, float32 [rows, heads, query, key]; zero where there is padding.
+        change: F(A) - F(0), float64 [rows].
+        total: Sum of the entries, float64 [rows].
+        steps: Points evaluated, int64 [rows].
+        settled: Whether the error is known to be within the tolerance, bool [rows]; always True for fixed rules.
+    """
+
+    maps: Tensor
+    change: Floats
+    total: Floats
+    steps: NDArray[np.int64]
+    settled: NDArray[np.bool_]
+
+    @property
+    def gap(self) -> Floats:
+        """|total - change|."""
+        return np.abs(self.total - self.change)
+
+
+class Integrand:
+    """dF/d(heads' outputs) of one layer at points between 0 and 1, many texts and points per pass."""
+
+    def __init__(self, clean: Clean, site: Site, cancel: Callable[[], bool] | None, notes: list[str]) -> None:
+        self.clean = clean
+        self.site = site
+        self.start = clean.start(site)
+        self._cancel = cancel
+        self._notes = notes
+        self._chunk = _chunk(clean, site)
+
+    def at_zero(self) -> Tensor:
+        """F(0), float32 [rows]."""
+        rows = torch.arange(len(self.clean), device=self.start.device)
+
+        def work(some: Sequence[int]) -> Tensor:
+            chosen = rows[list(some)]
+            with torch.no_grad():
+                return self.clean.run(self.site, chosen, torch.zeros_like(self.start.index_select(0, chosen)))
+
+        return torch.cat(self._halving(work, range(len(rows))))
+
+    def each(self, rows: Sequence[int], points: Floats, take: Callable[[Tensor, Tensor, Tensor], None]) -> None:
+        """Call ``take(row, point, gradient)`` with chunks of all pairs of `rows` and `points` (as index tensors)."""
+        device = self.start.device
+        scale = torch.as_tensor(points, dtype=self.start.dtype, device=device)
+        pairs = [(row, k) for row in rows for k in range(len(points))]
+
+        def work(some: Sequence[tuple[int, int]]) -> None:
+            if self._cancel is not None and self._cancel():
+                raise Cancelled("the attribution was cancelled")
+            row, point = torch.tensor(some, device=device).T
+            leaf = (self.start.index_select(0, row) * scale[point].view(-1, 1, 1)).requires_grad_()
+            values = self.clean.run(self.site, row, leaf)
+            (gradient,) = torch.autograd.grad(values.sum(), leaf)
+            take(row, point, gradient.float())
+
+        self._halving(work, pairs)
+
+    def _halving(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        return halving(
+            work, items, chunk=self._chunk, device=self.start.device, notes=self._notes, what="integration points"
+        )
+
+    def stored(self, rows: Sequence[int], points: Floats) -> Tensor:
+        """The gradients themselves, float32 [points, all rows, query, width]; zero for other rows."""
+        kept = self.start.new_zeros((len(points), *self.start.shape), dtype=torch.float32)
+
+        def take(row: Tensor, point: Tensor, gradient: Tensor) -> None:
+            kept[point, row] = gradient
+
+        self.each(rows, points, take)
+        return kept
+
+    def summed(self, rows: Sequence[int], rule: Rule) -> Tensor:
+        """The weighted sum over a rule's points, float32 [all rows, query, width]; nothing is kept per point."""
+        total = torch.zeros_like(self.start, dtype=torch.float32)
+        weights = torch.as_tensor(rule.weights, dtype=torch.float32, device=total.device)
+
+        def take(row: Tensor, point: Tensor, gradient: Tensor) -> None:
+            total.index_add_(0, row, gradient * weights[point].view(-1, 1, 1))
+
+        self.each(rows, rule.points, take)
+        return total
+
+
+def _chunk(clean: Clean, site: Site) -> int:
+    """Pairs of text and point per pass."""
+    inputs = clean.batch.inputs
+    length = inputs["input_ids"].shape[1]
+    if "decoder_input_ids" in inputs:
+        length = max(length, inputs["decoder_input_ids"].shape[1])
+    device = clean.model.device
+    fit = max(1, _TOKENS.get(device.type, _TOKENS["cpu"]) // length)
+    free = free_bytes(device)
+    if free is None:
+        return fit
+    width = max(s.n_heads * s.head_dim for s in clean.model.sites)
+    heads = max(s.n_heads for s in clean.model.sites)
+    deep = sum(1 for s in clean.model.sites if s.layer >= site.layer)
+    per_row = 4.0 * deep * length * (30 * width + 3 * heads * length)
+    return int(min(fit, max(1, 0.5 * free // per_row)))
+
+
+def _valid(clean: Clean, site: Site, like: Tensor) -> Tensor | None:
+    """Bool [rows, 1, query, key]: entries of the true maps; None when there is no padding."""
+    lengths = clean.lengths(site)
+    if all(tuple(like.shape[-2:]) == pair for pair in lengths):
+        return None
+    query = torch.arange(like.shape[-2], device=like.device)
+    key = torch.arange(like.shape[-1], device=like.device)
+    rows = [(query < q)[:, None] & (key < k)[None, :] for q, k in lengths]
+    return torch.stack(rows).unsqueeze(1)
+
+
+def integrate(
+    clean: Clean,
+    site: Site,
+    *,
+    rule: Rule | None,
+    tolerance: float,
+    cancel: Callable[[], bool] | None,
+    notes: list[str],
+) -> Layer:
+    """Attribute one layer of a batch.
+
+    Args:
+        clean: The batch after its clean pass.
+        site: The layer.
+        rule: A fixed rule, or None to choose the number of points by the error.
+        tolerance: Relative to ``max(|F(A) - F(0)|, 0.1)``.
+        cancel: Says whether to stop.
+        notes: Gets a sentence for every halving of the work.
+
+    Raises:
+        Cancelled: told to stop.
+        InputError: gradients that are not finite; the message names the layer.
+    """
+    integrand = Integrand(clean, site, cancel, notes)
+    zero = integrand.at_zero()
+    change = clean.values.double().cpu().numpy() - zero.double().cpu().numpy()
+    work = _Auto(integrand, change, tolerance) if rule is None else None
+    valid = _valid(clean, site, clean.maps[site])
+
+    def spread(gradient: Tensor) -> Tensor:
+        entries = clean.spread(site, gradient)
+        return entries if valid is None else torch.where(valid, entries, torch.zeros((), device=entries.device))
+
+    rows = list(range(len(clean)))
+    if rule is not None:
+        maps = spread(integrand.summed(rows, rule))
+        _check(maps, site)
+        return Layer(maps, change, _totals(maps), np.full(len(rows), len(rule)), np.ones(len(rows), dtype=bool))
+    assert work is not None
+    return work.run(spread)
+
+
+class _Auto:
+    """Raises the number of points, for those rows whose error is not yet small enough."""
+
+    def __init__(self, integrand: Integrand, change: Floats, tolerance: float) -> None:
+        self.integrand = integrand
+        self.clean = integrand.clean
+        self.change = change
+        self.tolerance = tolerance
+        self.steps = np.zeros(len(change), dtype=np.int64)
+        self.settled = np.zeros(len(change), dtype=bool)
+        self.maps = torch.empty(0)
+
+    def run(self, spread: Callable[[Tensor], Tensor]) -> Layer:
+        """All levels."""
+        rows = list(range(len(self.change)))
+        start = quadrature.first_points(self.tolerance)
+        cheap = self.clean.reading is not None and self.clean.reading.site is self.integrand.site
+        if cheap:  # one position of one block: more points cost nothing
+            start = max(start, 8)
+        rule = quadrature.gauss(start)
+        slopes = self.integrand.stored(rows, rule.points)
+        self.maps = self._level(spread, rows, slopes, rule)
+        rows = self._open()
+        if rows:
+            longer = quadrature.kronrod(start)
+            slopes = torch.cat([slopes, self.integrand.stored(rows, longer.points[start:])])
+            self._put(rows, self._level(spread, rows, slopes, longer))
+        del slopes
+        for n in quadrature.LARGE:
+            rows = self._open()
+            if not rows:
+                break
+            rule = quadrature.gauss(n)
+            maps = spread(self.integrand.summed(rows, rule))
+            self.steps[rows] += n
+            self._judge(rows, maps, _sizes(maps - self.maps))
+            self._put(rows, maps)
+        return Layer(self.maps, self.change, _totals(self.maps), self.steps, self.settled)
+
+    def _open(self) -> list[int]:
+        return [int(i) for i in np.flatnonzero(~self.settled)]
+
+    def _put(self, rows: list[int], maps: Tensor) -> None:
+        if len(rows) == len(self.change):
+            self.maps = maps
+        else:
+            self.maps[rows] = maps[rows]
+
+    def _level(self, spread: Callable[[Tensor], Tensor], rows: list[int], slopes: Tensor, rule: Rule) -> Tensor:
+        """The rule's result for the rows whose gradients are in `slopes` [points, rows, query, width]."""
+        n = len(rule)
+        weights = torch.as_tensor(rule.weights, dtype=torch.float32, device=slopes.device)
+        maps = spread(torch.tensordot(weights, slopes, 1))
+        self.steps[rows] = n
+        matrix = quadrature.to_legendre(rule.points)
+        sizes = []
+        for k in (1, n - 2, n - 1):
+            coefficient = torch.as_tensor(matrix[k], dtype=torch.float32, device=slopes.device)
+            sizes.append(_sizes(spread(torch.tensordot(coefficient, slopes, 1))))
+        first, before, last = sizes
+        self._judge(rows, maps, quadrature.unseen(first, before, last, n, rule.degree))
+        return maps
+
+    def _judge(self, rows: list[int], maps: Tensor, error: Floats) -> None:
+        _check(maps[rows], self.integrand.site)
+        noise = 8 * torch.finfo(self.integrand.start.dtype).eps * np.maximum(1, self.clean.values.abs().cpu().numpy())
+        allowed = self.tolerance * np.maximum(np.abs(self.change), FLOOR)
+        bound = np.minimum(allowed, LARGEST * self.tolerance * _sizes(maps)) + noise
+        gap = np.abs(_totals(maps) - self.change)
+        good = (error <= bound) & (gap <= allowed + noise)
+        self.settled[rows] = good[rows]
+
+
+def _sizes(maps: Tensor) -> Floats:
+    found: Floats = maps.abs().flatten(1).amax(1).double().cpu().numpy()
+    return found
+
+
+def _totals(maps: Tensor) -> Floats:
+    wide = maps.float() if maps.device.type == "mps" else maps.double()
+    found: Floats = wide.flatten(1).sum(1).cpu().numpy().astype(np.float64)
+    return found
+
+
+def _check(maps: Tensor, site: Site) -> None:
+    if not bool(torch.isfinite(maps).all()):
+        raise InputError(
+            f"the gradients at {site.kind} layer {site.layer} are not finite (NaN or infinite), although the model's "
+            "outputs are; attribute in float32, or look at the weights after that layer"
+        )

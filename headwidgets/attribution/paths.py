@@ -1,0 +1,327 @@
+"""Attribution through attention: which links between tokens carry a prediction (Hao et al. 2021, section 3)."""
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from headwidgets.attribution import quadrature, targets
+from headwidgets.attribution.integrate import Layer, integrate
+from headwidgets.attribution.passes import Clean, check_model, clean, held
+from headwidgets.attribution.result import Attribution
+from headwidgets.attribution.targets import Goal, Task
+from headwidgets.errors import Cancelled, InputError
+from headwidgets.jobs import blocking
+from headwidgets.models.memory import check_fits, free_bytes
+from headwidgets.models.model import HeadModel
+from headwidgets.models.sites import Site
+from headwidgets.provenance import made
+from headwidgets.text.examples import Batch, Example, batches
+from headwidgets.text.tokens import pieces, token_labels
+from headwidgets.wire.documents import KindName
+
+Progress = Callable[[int, int], None]
+Cancel = Callable[[], bool]
+Output = Literal["log-odds", "probability", "log-probability", "logit"]
+RuleName = Literal["gauss-legendre", "left", "right", "midpoint"]
+_BATCH = {"cpu": 512, "mps": 4096, "cuda": 16384}
+"""Positions per batch of texts."""
+
+
+@blocking
+def attribute(
+    model: HeadModel,
+    text: Any,
+    target: Any = None,
+    output: Output | None = None,
+    rule: RuleName = "gauss-legendre",
+    steps: int | Literal["auto"] = "auto",
+    tolerance: float = 1e-3,
+    position: int | Sequence[int] | None = None,
+    kind: KindName | None = None,
+    keep: Literal["maps", "heads"] = "maps",
+    on_progress: Progress | None = None,
+    cancel: Cancel | None = None,
+) -> Any:
+    """Attribute a prediction to every link of every head.
+
+    For one layer at a time its maps A (all heads jointly) are scaled from 0 to 1 while all other layers stay as they
+    are; each entry gets A times the integral of dF(alpha A)/dA. The entries of a layer add up to F(A) - F(0).
+
+    Args:
+        model: From `headwidgets.load` or `wrap`; classifiers (of texts or tokens), language models, encoder-decoders.
+        text: A text, a pair, or a list of them. For an encoder-decoder (source, target), or a source.
+        target: Class index or name, token or id; a tuple (a, b) is a contrast, F(a) - F(b). By default what the model
+            predicts. A list gives one per text.
+        output: F: ``log-odds`` (default of classifiers), ``logit``, less the mean over all (default of language
+            models), ``log-probability`` (default of encoder-decoders: summed over the target), ``probability`` (as
+            published).
+        rule: ``gauss-legendre``; or a published sum: ``left``, ``right``, ``midpoint``.
+        steps: Points; "auto" raises them per layer and text until the error is below `tolerance` (20 for the published
+            sums).
+        tolerance: Largest error of an entry and of a layer's total, relative to max(|F(A) - F(0)|, 0.1); no entry is
+            off by more than ten tolerances of its layer's largest one.
+        position: Where to predict: default the last position (language models), the masked token (masked ones), all
+            target tokens (encoder-decoders); needed for token classifiers.
+        kind: Only this kind of attention.
+        keep: ``maps``, or ``heads`` for one number per head only.
+        on_progress: Called with layers done and layers in all.
+        cancel: Says whether to stop.
+
+    Returns:
+        An `Attribution`; a list of them for a list of texts.
+
+    Raises:
+        InputError: an argument, a text, a target or weights that cannot be used; the message says which.
+        UnsupportedError: a model without a prediction, without maps, or with quantised weights.
+        MemoryLimitError: not even one point fits.
+        Cancelled: told to stop.
+
+    Reference:
+        Hao, Dong, Wei, Xu: Self-Attention Attribution: Interpreting Information Interactions Inside Transformer,
+        AAAI 2021, arXiv 2004.11207.
+    """
+    if keep not in ("maps", "heads"):
+        raise InputError(f"expected keep to be 'maps' or 'heads', got {keep!r}")
+    several = isinstance(text, list) or hasattr(text, "column_names")
+    plan = Plan.of(model, output, rule, steps, tolerance, position, kind)
+    examples = model.encode(text if several else [text])
+    found = targets.goals(model, plan.task, examples, target, position)
+    check_fits(
+        _bytes(examples, plan.sites) if keep == "maps" else 0.0,
+        "cpu",
+        what=f"Keeping the maps of {len(examples)} texts",
+        instead="take keep='heads', fewer texts, or one kind= of attention",
+    )
+    drafts = [_Draft(e, g, plan, keep) for e, g in zip(examples, found, strict=True)]
+
+    def take(done: Clean, layer: Layer, site: Site, notes: list[str]) -> None:
+        for row, index in enumerate(done.batch.index):
+            drafts[index].add(done, layer, site, row)
+            drafts[index].notes.extend(note for note in notes if note not in drafts[index].notes)
+
+    walk(model, examples, found, plan, take, on_progress, cancel)
+    finished = [draft.finish(model) for draft in drafts]
+    return finished if several else finished[0]
+
+
+@dataclass
+class Plan:
+    """What is asked for, checked.
+
+    Attributes:
+        task: The model's kind of output.
+        output: Its name.
+        rule: Of the integration.
+        fixed: Its points, or None for "auto".
+        tolerance: See `attribute`.
+        sites: The layers.
+    """
+
+    task: Task
+    output: str
+    rule: str
+    fixed: int | None
+    tolerance: float
+    sites: list[Site]
+
+    @classmethod
+    def of(
+        cls, model: HeadModel, output: Any, rule: Any, steps: Any, tolerance: Any, position: Any, kind: KindName | None
+    ) -> "Plan":
+        """Check the arguments that do not depend on the texts."""
+        fixed = quadrature.check(rule, steps, tolerance)
+        check_model(model)
+        task = targets.task_of(model)
+        named = targets.default_output(task, output, position)
+        sites = model.sites if kind is None else model.sites_of(kind)
+        return cls(task, named, rule, fixed, float(tolerance), list(sites))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """For the provenance."""
+        return {
+            "output": self.output,
+            "rule": self.rule,
+            "steps": "auto" if self.fixed is None else self.fixed,
+            "tolerance": self.tolerance,
+        }
+
+
+def walk(
+    model: HeadModel,
+    examples: list[Example],
+    found: list[Goal],
+    plan: Plan,
+    take: Callable[[Clean, Layer, Site, list[str]], None],
+    on_progress: Progress | None,
+    cancel: Cancel | None,
+) -> None:
+    """Attribute batch by batch and layer by layer; `take` gets each and nothing else is kept."""
+    rule = None if plan.fixed is None else quadrature.fixed(plan.rule, plan.fixed)
+    total, done = len(examples) * len(plan.sites), 0
+    common: list[str] = []
+    with _in_float32(model, common) as used, _padding(used, examples, plan.task) as pad_id, held(used):
+        sites = [used.site(s.kind, s.layer) for s in plan.sites]
+        budget = _BATCH.get(used.device.type, _BATCH["cpu"])
+        rows = _rows_that_fit(used, examples)
+        for batch in batches(examples, pad_id=pad_id, device=used.device, max_tokens=budget, max_rows=rows):
+            if cancel is not None and cancel():
+                raise Cancelled("the attribution was cancelled")
+            current = _clean(used, batch, [found[i] for i in batch.index], plan, sites)
+            for own, site in zip(plan.sites, sites, strict=True):
+                notes = list(common)
+                layer = integrate(current, site, rule=rule, tolerance=plan.tolerance, cancel=cancel, notes=notes)
+                take(current, layer, own, notes)
+                done += len(batch)
+                if on_progress is not None:
+                    on_progress(done, total)
+            del current
+
+
+def _clean(model: HeadModel, batch: Batch, found: list[Goal], plan: Plan, sites: list[Site]) -> Clean:
+    read = targets.reader(model, plan.task, plan.output, found)
+
+    def settle(outputs: Any) -> None:
+        targets.settle(model, read, found, outputs)
+
+    return clean(model, batch, read, settle, sites)
+
+
+@contextmanager
+def _in_float32(model: HeadModel, notes: list[str]) -> Iterator[HeadModel]:
+    """The model, or a float32 copy of one in half precision where that fits; the user's weights are never cast."""
+    parameters = list(model.model.parameters())
+    dtype = next((p.dtype for p in parameters if p.is_floating_point()), torch.float32)
+    if dtype not in (torch.float16, torch.bfloat16):
+        yield model
+        return
+    name = str(dtype).removeprefix("torch.")
+    free = free_bytes(model.device)
+    if free is not None and 4.0 * sum(p.numel() for p in parameters) > 0.6 * free:
+        notes.append(
+            f"Integrated in {name}, since a float32 copy of the model does not fit; the integration error of each "
+            "layer is in .gap."
+        )
+        yield model
+        return
+    notes.append(f"The model is in {name}; a float32 copy of it was attributed.")
+    with model.lock:
+        twin = copy.deepcopy(model.model).float()
+    yield HeadModel(twin, model.tokenizer)
+
+
+@contextmanager
+def _padding(model: HeadModel, examples: list[Example], task: Task) -> Iterator[int]:
+    """A token id to pad with. Decoders with a classifier find a text's end by it, so it must occur in no text."""
+    config = model.model.config.get_text_config()
+    if task not in ("classes", "several", "values") or "decoder" not in model.kinds:
+        yield model.pad_id
+        return
+    own = getattr(config, "pad_token_id", None)
+    if own is not None:
+        yield int(own)
+        return
+    used = {i for e in examples for i in e.source.ids.tolist()}
+    free = next(i for i in range(len(used) + 1) if i not in used)
+    config.pad_token_id = free
+    try:
+        yield free
+    finally:
+        config.pad_token_id = own
+
+
+def _rows_that_fit(model: HeadModel, examples: list[Example]) -> int:
+    """Texts per batch such that their clean maps and values take at most a tenth of the free memory."""
+    longest = max(len(e) for e in examples)
+    width = max(s.n_heads * s.head_dim for s in model.sites)
+    one = 4.0 * sum(3 * s.n_heads * longest**2 + 16 * longest * width for s in model.sites)
+    free = free_bytes(model.device)
+    return 64 if free is None else int(min(64, max(1, 0.1 * free // one)))
+
+
+def _bytes(examples: list[Example], sites: list[Site]) -> float:
+    return sum(8.0 * s.n_heads * len(e) ** 2 for e in examples for s in sites)
+
+
+class _Draft:
+    """One text's attribution while its layers come in."""
+
+    def __init__(self, example: Example, goal: Goal, plan: Plan, keep: str) -> None:
+        self.example, self.goal, self.plan = example, goal, plan
+        self.notes: list[str] = []
+        self.value = float("nan")
+        kinds: dict[KindName, tuple[int, int]] = {}
+        for site in plan.sites:
+            layers, heads = kinds.get(site.kind, (0, 0))
+            kinds[site.kind] = max(layers, site.layer + 1), max(heads, site.n_heads)
+        self.change = {k: np.full(n, np.nan) for k, (n, _) in kinds.items()}
+        self.gap = {k: np.full(n, np.nan) for k, (n, _) in kinds.items()}
+        self.steps = {k: np.zeros(n, dtype=np.int64) for k, (n, _) in kinds.items()}
+        self.totals = {k: np.full(shape, np.nan) for k, shape in kinds.items()}
+        self.largest = {k: np.full(shape, np.nan) for k, shape in kinds.items()}
+        self.sides = {k: self._sides(k) for k in kinds}
+        shapes = {k: (*kinds[k], *(len(side) for side in self.sides[k])) for k in kinds}
+        self.maps = {k: np.full(s, np.nan, dtype=np.float32) for k, s in shapes.items()} if keep == "maps" else None
+        self.attention = {k: v.copy() for k, v in self.maps.items()} if self.maps is not None else None
+
+    def _sides(self, kind: KindName) -> tuple[Any, Any]:
+        source, target = self.example.source, self.example.target
+        if target is None or kind == "encoder":
+            return source, source
+        return target, source if kind == "cross" else target
+
+    def add(self, done: Clean, layer: Layer, site: Site, row: int) -> None:
+        """Take one layer."""
+        kind, at, heads = site.kind, site.layer, site.n_heads
+        query, key = (len(side) for side in self.sides[kind])
+        entries = layer.maps[row, :, :query, :key]
+        self.value = float(done.values[row])
+        self.change[kind][at] = layer.change[row]
+        self.gap[kind][at] = layer.gap[row]
+        self.steps[kind][at] = layer.steps[row]
+        self.totals[kind][at, :heads] = entries.sum((1, 2)).cpu().numpy()
+        self.largest[kind][at, :heads] = entries.amax((1, 2)).cpu().numpy()
+        if self.maps is not None and self.attention is not None:
+            self.maps[kind][at, :heads] = entries.cpu().numpy()
+            own = next(s for s in done.maps if (s.kind, s.layer) == (kind, at))
+            self.attention[kind][at, :heads] = done.maps[own].detach()[row, :, :query, :key].float().cpu().numpy()
+        if not layer.settled[row]:
+            self.notes.append(
+                f"{kind} layer {at}: after {layer.steps[row]} points the integral had not settled within the tolerance, "
+                f"its integration error is {layer.gap[row]:.1e}."
+            )
+
+    def finish(self, model: HeadModel) -> Attribution:
+        """The whole."""
+        note = targets.saturation(self.plan.output, self.value, self.goal)
+        tokenizer = model.tokenizer
+        cache = {id(side): (pieces(side, tokenizer), token_labels(side, tokenizer)) for pair in self.sides.values()
+                 for side in pair}  # fmt: skip
+        return Attribution(
+            text=self.example.text,
+            value=self.value,
+            target=self.goal.name,
+            target_ids=tuple(self.goal.plus) + tuple(self.goal.minus or ()),
+            output=self.plan.output,
+            unit=targets.UNITS[self.plan.output],
+            rule=self.plan.rule,
+            tolerance=self.plan.tolerance,
+            change=self.change,
+            gap=self.gap,
+            steps=self.steps,
+            totals=self.totals,
+            largest=self.largest,
+            tokens={k: (cache[id(q)][0], cache[id(x)][0]) for k, (q, x) in self.sides.items()},
+            labels={k: (cache[id(q)][1], cache[id(x)][1]) for k, (q, x) in self.sides.items()},
+            notes=self.notes + ([note] if note else []),
+            provenance=made(
+                model, [self.example.text], method="attribution", target=self.goal.name, **self.plan.settings
+            ),
+            kept_maps=self.maps,
+            kept_attention=self.attention,
+        )
