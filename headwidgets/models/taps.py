@@ -74,24 +74,43 @@ class _Tap(TorchFunctionMode):
         return output.transpose(1, 2).contiguous()
 
 
+Ask = Callable[[], list[MapHandler]]
+
+_asking: dict[int, list[Ask]] = {}
+"""By id of a tapped module: who asks at each call; the outer visit first."""
+
+
 @contextmanager
-def tapped(module: nn.Module, n_heads: int, ask: Callable[[], list[MapHandler]]) -> Iterator[None]:
+def tapped(module: nn.Module, n_heads: int, ask: Ask) -> Iterator[None]:
     """Let the handlers that `ask` names at each call of `module` see its map; its ``forward`` is put back."""
-    own = module.__dict__.get("forward")
+    asking = _asking.setdefault(id(module), [])
+    asking.append(ask)
+    if len(asking) == 1:
+        _wrap(module, n_heads, asking)
+    try:
+        yield
+    finally:
+        asking.remove(ask)
+        if not asking:
+            del _asking[id(module)]
+            _unwrap(module)
+
+
+def _wrap(module: nn.Module, n_heads: int, asking: list[Ask]) -> None:
     forward = module.forward
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        handlers = ask()
+        handlers = [handler for ask in asking for handler in ask()]
         if not handlers:
             return forward(*args, **kwargs)
         with _Tap(module, handlers, n_heads):
             return forward(*args, **kwargs)
 
+    run.before = module.__dict__.get("forward")  # type: ignore[attr-defined]
     module.__dict__["forward"] = run
-    try:
-        yield
-    finally:
-        if own is None:
-            del module.__dict__["forward"]
-        else:
-            module.__dict__["forward"] = own
+
+
+def _unwrap(module: nn.Module) -> None:
+    before = module.__dict__.pop("forward").before
+    if before is not None:
+        module.__dict__["forward"] = before

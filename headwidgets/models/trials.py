@@ -87,7 +87,7 @@ def _filled(generator: torch.Generator, lengths: list[int], draw: Callable[[int]
 
 
 def make_trial(model: Any, padding: str, seed: int = 0) -> Trial:
-    """Random ids; rows of unequal length with padding on the side named, or of equal length where it is empty."""
+    """Random ids; two rows of unequal length with padding on the side named, or one row where it is empty."""
     config = model.model.config
     device = model.device
     generator = torch.Generator().manual_seed(seed)
@@ -108,14 +108,14 @@ def make_trial(model: Any, padding: str, seed: int = 0) -> Trial:
         return ids
 
     longest = min(LONG, model.max_positions or LONG)
-    lengths = [longest, max(1, longest - 3)] if padding else [longest, longest]
+    lengths = [longest, max(1, longest - 3)] if padding else [longest]
     ids, mask = _filled(generator, lengths, draw, pad, padding == "left")
     inputs = {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
     own = inputs["attention_mask"].bool()
     queries: dict[Kind, Tensor] = {"encoder": own, "decoder": own, "cross": own}
     keys = dict(queries)
     if model.is_encoder_decoder:
-        lengths = [max(1, longest - 3), max(1, longest - 5)] if padding else [max(1, longest - 3)] * 2
+        lengths = [max(1, longest - 3), max(1, longest - 5)] if padding else [max(1, longest - 3)]
         ids, mask = _filled(generator, lengths, draw, pad, padding == "left")
         inputs |= {"decoder_input_ids": ids.to(device), "decoder_attention_mask": mask.to(device)}
         target = inputs["decoder_attention_mask"].bool()

@@ -92,6 +92,7 @@ class Verifier:
         self.root: nn.Module = model.model
         self.checks: list[Check] = []
         epsilon = torch.finfo(next(p for p in self.root.parameters() if p.is_floating_point()).dtype).eps
+        self.half = epsilon > 1e-6
         self.exact = max(1e-5, 4 * epsilon)
         """Allowed between two ways to the same map, and (relative to the output) with the same maps."""
         self.loose = max(1e-4, 32 * epsilon)
@@ -109,7 +110,9 @@ class Verifier:
     def close(self, name: str, got: Tensor, expected: Tensor, tolerance: float, detail: str = "") -> None:
         """Compare relative to the largest expected value, or to 1 where that is smaller."""
         scale = max(1.0, float(expected.abs().max()))
-        error = float((got - expected).abs().max()) / scale
+        errors = (got - expected).abs().float().flatten() / scale
+        # in half precision rounding may send a token to another expert: nine in ten numbers must agree
+        error = float(errors.quantile(0.9) if self.half else errors.max())
         self.add(name, error <= tolerance, detail, error=error, tolerance=tolerance)
 
     def gate(self, factor: float) -> OutputOf:
@@ -190,6 +193,13 @@ class Verifier:
         name = "maps equal eager's output_attentions"
         with _eager(self.root):
             output = self.trial.run(output_attentions=True)
+            answer = self.trial.real(main_output(output))
+            apart = float((answer - self.bare).abs().max()) / max(1.0, float(self.bare.abs().max()))
+            if self.half or apart > self.loose:  # a like-for-like comparison: our maps of the eager model
+                found = dict(found)
+                self.visited(attention=lambda weights, site: found.update({site: weights}))
+        if not self.half and apart > self.loose:
+            self.add("eager agrees with the model's implementation", None, f"the bare model differs by {apart:.1e}")
         for kind in self.model.kinds:
             sites = [site for site in self.model.sites_of(kind) if site in found]
             returned = getattr(output, _tuple_name(self.model, kind), None)
