@@ -1,12 +1,11 @@
 """Everything about one model on a page: grid, text, attribution and pruning, linked."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import ipywidgets
 import traitlets as t
 
-from headwidgets.errors import InputError, UnsupportedError
+from headwidgets.errors import UnsupportedError
 from headwidgets.widgets.attention import AttentionView
 from headwidgets.widgets.attribution import AttributionView
 from headwidgets.widgets.base import as_source, sentence
@@ -63,7 +62,7 @@ class Explorer(HeadBox):
         """
         source = as_source(model)
         self.shapes = {kind: source.shape(kind) for kind in source.kinds}
-        self._texts = _texts(texts)
+        self._texts = source.texts(texts)
         first = self._texts[0]
         self.missing: dict[str, str] = {}
         self.attention = self._part("attention", lambda: AttentionView(source, first, theme=theme))
@@ -160,21 +159,6 @@ class Explorer(HeadBox):
 def explore(model: Any, texts: Any, labels: Any = None, **options: Any) -> Explorer:
     """Return the linked dashboard of a model on texts; arguments as for `Explorer`."""
     return Explorer(model, texts, labels, **options)
-
-
-def _texts(texts: Any) -> Sequence[Any]:
-    """The texts to choose from; of a dataset its first text column."""
-    if isinstance(texts, (str, tuple)):
-        return [texts]
-    columns = getattr(texts, "column_names", None)
-    if columns:
-        column = next((name for name in ("text", "sentence", *columns) if name in columns), columns[0])
-        found = list(texts[column])
-    else:
-        found = list(texts)
-    if not found:
-        raise InputError("texts is empty: pass at least one text")
-    return found
 
 
 def _short(text: Any, number: int) -> str:

@@ -71,6 +71,9 @@ class Source(Protocol):
     def panel(self, kind: KindName) -> GridPanel:
         """An empty grid panel for a kind (no scores)."""
 
+    def texts(self, texts: Any) -> list[Any]:
+        """The single texts of whatever a user has: one text, a list, a dataset."""
+
     def text(self, text: Any, **options: Any) -> TextSource:
         """Look at one text."""
 

@@ -184,7 +184,7 @@ class FakeSource:
         self.gate = threading.Event()
         self.gate.set()
         self.waiting = threading.Event()
-        self.texts = []
+        self.looked = []
         self.evaluators = []
         self.fail = None
         self.provenance = {"model": "fake", "version": "0.1.0", "settings": {"seed": 0}}
@@ -215,9 +215,14 @@ class FakeSource:
             "scores": [],
         }
 
+    def texts(self, texts):
+        if not len(texts):
+            raise InputError("texts is empty: pass at least one text")
+        return [texts] if isinstance(texts, (str, tuple)) else list(texts)
+
     def text(self, text, **options):
-        self.texts.append(FakeText(self, text))
-        return self.texts[-1]
+        self.looked.append(FakeText(self, text))
+        return self.looked[-1]
 
     def evaluator(self, texts, labels, metric):
         if len(texts) != len(labels):

@@ -96,7 +96,7 @@ def test_closing_takes_every_part_along_even_during_a_job(source):
     parts = [dashboard.grid, dashboard.attention, dashboard.attribution, dashboard.pruning, dashboard.chooser]
     dashboard.close()
     assert all(part.comm is None for part in parts)
-    assert all(text.closed for text in source.texts)
+    assert all(text.closed for text in source.looked)
     source.gate.set()
 
 

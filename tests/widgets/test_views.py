@@ -30,7 +30,7 @@ def test_a_map_asked_for_comes_back_with_its_number_and_its_own_buffer(source):
     assert first["map"]["head"] == ["encoder", 2, 3]
     assert second["map"]["head"] == ["encoder", 3, 5]
     (buffer,) = page.answers(41)[0][1]
-    np.testing.assert_array_equal(unpack(first["map"], buffer)["values"], source.texts[0].maps[2, 3])
+    np.testing.assert_array_equal(unpack(first["map"], buffer)["values"], source.looked[0].maps[2, 3])
 
 
 def test_a_map_is_computed_once(source):
@@ -39,7 +39,7 @@ def test_a_map_is_computed_once(source):
     for number in (1, 2, 3):
         page.ask(id=number, ask="head_map", view="attention", head=["encoder", 2, 3], words=False)
         page.answered(number)
-    assert source.texts[0].asked.count(("attention", ("encoder", 2, 3), False)) == 1
+    assert source.looked[0].asked.count(("attention", ("encoder", 2, 3), False)) == 1
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_another_text_is_shown_in_place_and_the_old_one_freed(source):
     assert view.wait(5)
     assert view.document["text"] == "other words"
     assert view.selected == heads((2, 2))
-    assert source.texts[0].closed
-    assert not source.texts[1].closed
+    assert source.looked[0].closed
+    assert not source.looked[1].closed
 
 
 def test_a_text_that_cannot_be_used_is_refused_where_it_is_given(source):
@@ -127,7 +127,7 @@ def test_a_text_that_cannot_be_used_is_refused_where_it_is_given(source):
     assert view.document["text"] == TEXT
     with pytest.raises(InputError, match="does not exist"):
         hw.AttentionView(source, TEXT, selected=[("encoder", 40, 0)])
-    assert source.texts[-1].closed
+    assert source.looked[-1].closed
 
 
 def test_something_that_is_no_model_is_refused_with_a_sentence():
@@ -170,7 +170,7 @@ def test_what_goes_wrong_at_first_is_raised_where_the_widget_is_made(source):
     source.fail = InputError("600 tokens do not fit into 512")
     with pytest.raises(InputError, match="600 tokens"):
         hw.AttributionView(source, TEXT)
-    assert source.texts[-1].closed
+    assert source.looked[-1].closed
 
 
 def test_what_goes_wrong_later_is_said_in_the_widget_and_raised_by_wait(source):
@@ -203,7 +203,7 @@ def test_closing_during_a_job_stops_it_and_frees_the_text(source):
     view = hw.AttributionView(source, TEXT, wait=0)
     assert source.waiting.wait(5)
     view.close()
-    assert source.texts[0].closed
+    assert source.looked[0].closed
     assert view.comm is None
     source.gate.set()
     assert view.wait(5)
