@@ -166,10 +166,39 @@ def types(source: str) -> str:
     return "\n".join(out)
 
 
+def _named(shape: Shape) -> set[str]:
+    """Every name in a type."""
+    if isinstance(shape, str):
+        return {shape}
+    return set() if shape[0] == "is" else set().union(*(_named(part) for part in shape[1:]))
+
+
+def _needed(declarations: list[_Declaration]) -> set[str]:
+    """Names of the types that documents consist of (requests and answers are not checked in the browser)."""
+    uses = {}
+    for item in declarations:
+        if isinstance(item, _Alias):
+            uses[item.name] = _named(item.shape)
+        elif isinstance(item, _Record):
+            uses[item.name] = set().union(*(_named(entry.shape) for entry in item.fields))
+    needed: set[str] = set()
+    waiting = [name for name in ("Document", "ScoresFile") if name in uses]
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            waiting += [other for other in uses[name] if other in uses]
+    return needed - {"Document"}
+
+
 def shapes(source: str) -> str:
     """Return the text of ``shapes.ts`` for the text of ``documents.py``."""
     lines = []
-    for item in _declarations(source):
+    declarations = _declarations(source)
+    needed = _needed(declarations)
+    for item in declarations:
+        if item.name not in needed:
+            continue
         if isinstance(item, _Alias):
             lines.append(f"  {item.name}: {json.dumps(item.shape)},")
         elif isinstance(item, _Record):
@@ -180,7 +209,7 @@ def shapes(source: str) -> str:
         f"{_HEADER}\n"
         "/** A type as data: a name, or `[what, ...parts]` with what in is, list, tuple, dict, or. */\n"
         "export type Shape = string | readonly unknown[];\n\n"
-        "/** Every type of the protocol; a name that ends in `?` may be absent. */\n"
+        "/** Every type that documents consist of; a name that ends in `?` may be absent. */\n"
         "export const SHAPES: Readonly<Record<string, Shape | Readonly<Record<string, Shape>>>> = {\n"
         f"{body}\n}};\n"
     )

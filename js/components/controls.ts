@@ -30,8 +30,9 @@ export function on<K extends keyof HTMLElementEventMap>(
 /** A drawing in a live view: transparent, and without a title, which would be a tooltip over everything. */
 export function drawing(width: number, height: number, body: string): string {
   const [wide, high] = [Math.ceil(width), Math.ceil(height)];
-  const box = { width: wide, height: high, viewBox: `0 0 ${wide} ${high}`, "font-family": FONT };
-  return body === "" ? "" : el("svg", box, body);
+  const box = { width: wide, height: high, viewBox: `0 0 ${wide} ${high}` };
+  const style = { "font-family": FONT, "text-rendering": "geometricPrecision" };
+  return body === "" ? "" : el("svg", { ...box, ...style }, body);
 }
 
 /** Give an element the size of its drawing. */

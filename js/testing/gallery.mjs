@@ -28,6 +28,6 @@ const css = readFileSync(join(root, "theme", "index.css"), "utf8");
 const page = join(folder, "gallery.html");
 writeFileSync(
   page,
-  `<!doctype html><meta charset="utf-8"><title>headwidgets</title><style>body{margin:12px}${css}</style><body><script src="gallery.js"></script>`,
+  `<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>headwidgets</title><style>body{margin:12px}${css}</style><body><script src="gallery.js"></script>`,
 );
 console.log(page);

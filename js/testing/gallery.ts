@@ -13,6 +13,7 @@ import type {
   HeadRef,
   PruningDocument,
 } from "../wire/types.js";
+import { GRIDS } from "./grids.js";
 import * as texts from "./texts.js";
 import {
   attentionDocument,
@@ -54,6 +55,7 @@ export const fixtures: Readonly<Record<string, () => Document>> = {
   "attribution-hostile": () => attributionDocument(texts.HOSTILE),
   "attribution-long-token": () => attributionDocument(texts.LONG_TOKEN),
   "attribution-one": () => attributionDocument(texts.ONE, 24, 16),
+  ...Object.fromEntries(Object.entries(GRIDS).map(([name, grid]) => [`grid-${name}`, () => grid])),
   pruning: () => pruningDocument(),
   dashboard: () => ({
     schema: 1,

@@ -3,11 +3,10 @@
 /** A type as data: a name, or `[what, ...parts]` with what in is, list, tuple, dict, or. */
 export type Shape = string | readonly unknown[];
 
-/** Every type of the protocol; a name that ends in `?` may be absent. */
+/** Every type that documents consist of; a name that ends in `?` may be absent. */
 export const SHAPES: Readonly<Record<string, Shape | Readonly<Record<string, Shape>>>> = {
   KindName: ["is", "encoder", "decoder", "cross"],
   DTypeName: ["is", "float32", "float64", "int32", "uint8"],
-  ThemeName: ["is", "auto", "light", "dark"],
   HeadRef: ["tuple", "KindName", "int", "int"],
   ArrayRef: {"dtype": "DTypeName", "shape": ["list", "int"], "data?": "str", "offset?": "int"},
   Provenance: {"model": "str", "version": "str", "settings": ["dict", "str", ["or", "str", "int", "float", "bool", "None"]]},
@@ -26,15 +25,4 @@ export const SHAPES: Readonly<Record<string, Shape | Readonly<Record<string, Sha
   CurvePoint: {"count": "int", "estimate": "EstimateData"},
   PruningDocument: {"schema": "int", "document": ["is", "pruning"], "title": "str", "metric": "str", "method": "str", "methods": ["list", "str"], "ablation": "str", "ablations": ["list", "str"], "order": ["list", "HeadRef"], "count": "int", "baseline": ["or", "EstimateData", "None"], "points": ["list", "CurvePoint"], "status": "str", "grid": "GridDocument", "provenance": ["or", "Provenance", "None"]},
   DashboardDocument: {"schema": "int", "document": ["is", "dashboard"], "title": "str", "parts": ["list", ["or", "GridDocument", "AttentionDocument", "AttributionDocument", "PruningDocument"]]},
-  Document: ["or", "GridDocument", "AttentionDocument", "AttributionDocument", "PruningDocument", "DashboardDocument"],
-  HeadMapRequest: {"id": "int", "ask": ["is", "head_map"], "view": ["is", "attention", "attribution"], "head": "HeadRef", "words": "bool"},
-  TextRequest: {"id": "int", "ask": ["is", "words"], "words": "bool"},
-  EstimateRequest: {"id": "int", "ask": ["is", "estimate"], "count": "int"},
-  ChoiceRequest: {"id": "int", "ask": ["is", "choose"], "method": "str", "ablation": "str"},
-  Request: ["or", "HeadMapRequest", "TextRequest", "EstimateRequest", "ChoiceRequest"],
-  HeadMapAnswer: {"id": "int", "answer": ["is", "head_map"], "map": "HeadMap"},
-  EstimateAnswer: {"id": "int", "answer": ["is", "estimate"], "point": "CurvePoint", "done": "bool"},
-  DoneAnswer: {"id": "int", "answer": ["is", "done"]},
-  ErrorAnswer: {"id": "int", "answer": ["is", "error"], "message": "str"},
-  Answer: ["or", "HeadMapAnswer", "EstimateAnswer", "DoneAnswer", "ErrorAnswer"],
 };

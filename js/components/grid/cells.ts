@@ -4,6 +4,7 @@
  */
 
 import { MARK_LIMIT } from "../../marks/picture.js";
+import { h, set } from "../controls.js";
 import { cellBox, type GridLayout } from "./layout.js";
 
 export type Cell = readonly [layer: number, head: number];
@@ -39,18 +40,11 @@ export function step(key: string, ctrl: boolean, [layer, head]: Cell, layout: Gr
 }
 
 export class CellGrid {
-  readonly element: HTMLElement;
+  readonly element = h("div", { class: "hw-cells", role: "grid", "aria-multiselectable": "true" });
   private readonly cells = new Map<string, HTMLElement>();
   private layout: GridLayout | null = null;
   private state: (cell: Cell) => CellState = () => ({ label: "", selected: false });
   private at: Cell = [0, 0];
-
-  constructor() {
-    this.element = document.createElement("div");
-    this.element.className = "hw-cells";
-    this.element.setAttribute("role", "grid");
-    this.element.setAttribute("aria-multiselectable", "true");
-  }
 
   /** The cell that is in the tab order. */
   get current(): Cell {
@@ -70,9 +64,9 @@ export class CellGrid {
       Math.max(0, Math.min(layout.layers - 1, this.at[0])),
       Math.max(0, Math.min(layout.heads - 1, this.at[1])),
     ];
-    this.element.setAttribute("aria-label", label);
-    this.element.setAttribute("aria-rowcount", String(layout.layers));
-    this.element.setAttribute("aria-colcount", String(layout.heads));
+    set(this.element, "aria-label", label);
+    set(this.element, "aria-rowcount", layout.layers);
+    set(this.element, "aria-colcount", layout.heads);
     this.rows(this.sparse ? [this.at[0]] : Array.from({ length: layout.layers }, (_, layer) => layer));
     if (focused) this.focus(this.at);
   }
@@ -82,18 +76,17 @@ export class CellGrid {
     if (!layout) return;
     this.cells.clear();
     const rows = layers.map((layer) => {
-      const row = document.createElement("div");
-      row.setAttribute("role", "row");
-      row.setAttribute("aria-rowindex", String(layer + 1));
+      const row = h("div", { role: "row", "aria-rowindex": layer + 1 });
       for (let head = 0; head < layout.heads; head++) {
-        const cell = document.createElement("div");
         const [x, y, side] = cellBox(layout, layer, head);
-        cell.className = "hw-cell";
-        cell.style.cssText = `left:${x}px;top:${y}px;width:${side}px;height:${side}px`;
-        cell.setAttribute("role", "gridcell");
-        cell.setAttribute("aria-colindex", String(head + 1));
-        cell.dataset.layer = String(layer);
-        cell.dataset.head = String(head);
+        const cell = h("div", {
+          class: "hw-cell",
+          style: `left:${x}px;top:${y}px;width:${side}px;height:${side}px`,
+          role: "gridcell",
+          "aria-colindex": head + 1,
+          "data-layer": layer,
+          "data-head": head,
+        });
         this.cells.set(`${layer},${head}`, cell);
         this.describe(cell, [layer, head]);
         row.append(cell);
@@ -105,11 +98,9 @@ export class CellGrid {
 
   private describe(cell: HTMLElement, at: Cell): void {
     const { label, selected } = this.state(at);
-    if (cell.getAttribute("aria-label") !== label) cell.setAttribute("aria-label", label);
-    const chosen = String(selected);
-    if (cell.getAttribute("aria-selected") !== chosen) cell.setAttribute("aria-selected", chosen);
-    const index = at[0] === this.at[0] && at[1] === this.at[1] ? 0 : -1;
-    if (cell.tabIndex !== index || !cell.hasAttribute("tabindex")) cell.tabIndex = index;
+    set(cell, "aria-label", label);
+    set(cell, "aria-selected", String(selected));
+    set(cell, "tabindex", at[0] === this.at[0] && at[1] === this.at[1] ? 0 : -1);
   }
 
   /** Say again what the cells are, after `selected` or `pruned` changed. */

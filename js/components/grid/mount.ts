@@ -1,11 +1,12 @@
 /** The grid, alive: pointer, keyboard, focus and read-out on top of what `draw` makes. */
 
 import { formatEstimate } from "../../marks/format.js";
-import { el, num } from "../../marks/svg.js";
-import { FONT, palette, type Theme } from "../../theme/palette.js";
+import { palette, type Theme } from "../../theme/palette.js";
 import type { Buffer } from "../../wire/decode.js";
 import type { GridDocument, HeadRef, KindName } from "../../wire/types.js";
 import type { Component } from "../component.js";
+import { drawing, h, menu, on, paint, rootOf, say, set, size } from "../controls.js";
+import { observeWidth } from "../width.js";
 import { type Cell, CellGrid, step } from "./cells.js";
 import {
   describePanel,
@@ -41,180 +42,155 @@ export interface GridEvents {
 }
 
 const FALLBACK_WIDTH = 720;
+/** Milliseconds after which a finger adds a head to the selection. */
 const LONG_PRESS = 500;
 
-export function mount(root: HTMLElement, props: GridProps, events: GridEvents = {}): Component<GridProps> {
+export function mount(parent: HTMLElement, props: GridProps, events: GridEvents = {}): Component<GridProps> {
   const control = new AbortController();
   const { signal } = control;
-  const bar = div("hw-bar");
-  const scroll = div("hw-scroll");
-  const stage = div("hw-stage");
-  const picture = div("hw-picture");
-  const marks = div("hw-marks");
-  const hover = div("hw-hover");
-  const readout = div("hw-readout");
+  // The notebook's own keys (a, d d, x, arrows) must not act while the focus is in here.
+  const root = rootOf(parent, "grid", "heads by layer", signal);
+  const tabs = h("div", { class: "hw-tabs", role: "tablist", "aria-label": "kind of attention" });
+  const scores = menu("score", signal, (score) => {
+    const shown = panel();
+    if (shown) events.onChoose?.({ kind: shown.kind, score });
+  });
+  const bar = h("div", { class: "hw-bar" }, tabs, scores.element);
+  const picture = h("div", { class: "hw-picture", "aria-hidden": "true" });
+  const marks = h("div", { class: "hw-marks", "aria-hidden": "true" });
+  const hover = h("div", { class: "hw-hover", hidden: true });
   const grid = new CellGrid();
-  picture.setAttribute("aria-hidden", "true");
-  marks.setAttribute("aria-hidden", "true");
-  readout.setAttribute("aria-hidden", "true"); // the focused cell says the same
-  hover.hidden = true;
-  stage.append(picture, marks, hover, grid.element);
-  scroll.append(stage);
-  root.classList.add("hw-root", "hw-grid");
-  root.dataset.lmSuppressShortcuts = "true";
-  root.append(bar, scroll, readout);
+  const stage = h("div", { class: "hw-stage" }, picture, marks, hover, grid.element);
+  // Hidden from screen readers: the focused cell says the same.
+  const readout = h("div", { class: "hw-readout", "aria-hidden": "true" });
+  root.append(bar, h("div", { class: "hw-scroll" }, stage), readout);
 
   let drawn: { view: PanelView; picture: PanelPicture; inputs: readonly unknown[] } | null = null;
-  let barInputs: readonly unknown[] = [];
   let anchor: Cell = [0, 0];
   let hovered: Cell | null = null;
   let available = root.clientWidth || FALLBACK_WIDTH;
-  let chosenSet = new Set<string>();
-  let prunedSet = new Set<string>();
+  let chosen = new Set<string>();
+  let gone = new Set<string>();
 
   const selected = () => props.selected ?? props.document.selected;
   const pruned = () => props.pruned ?? props.document.pruned;
-  const panel = () =>
-    props.document.panels.find((candidate) => candidate.kind === props.kind) ??
-    props.document.panels[0] ??
-    null;
+  const panel = () => {
+    const { panels } = props.document;
+    return panels.find((candidate) => candidate.kind === props.kind) ?? panels[0] ?? null;
+  };
   const refOf = (cell: Cell): HeadRef => [panel()?.kind ?? "encoder", cell[0], cell[1]];
 
   function sentence(cell: Cell): string {
     if (!drawn) return "";
-    const { view } = drawn;
-    const at = cell[0] * view.panel.heads + cell[1];
-    const parts = [`layer ${cell[0]} head ${cell[1]}`];
-    if (view.score) {
-      const stderr = view.stderr?.[at];
-      parts[0] += `: ${formatEstimate(view.values[at] ?? Number.NaN, stderr ?? null, view.score.unit)}`;
-      if (view.score.n > 0 && Number.isFinite(view.values[at])) parts.push(`n = ${view.score.n}`);
-    }
+    const { score, values, stderr, panel: shown } = drawn.view;
+    const at = cell[0] * shown.heads + cell[1];
+    const value = values[at] ?? Number.NaN;
+    const name = `layer ${cell[0]} head ${cell[1]}`;
     const key = headKey(refOf(cell));
-    if (prunedSet.has(key)) parts.push("pruned");
-    if (chosenSet.has(key)) parts.push("selected");
-    return parts.join(", ");
+    return [
+      score ? `${name}: ${formatEstimate(value, stderr?.[at] ?? null, score.unit)}` : name,
+      score && score.n > 0 && Number.isFinite(value) ? `n = ${score.n}` : "",
+      gone.has(key) ? "pruned" : "",
+      chosen.has(key) ? "selected" : "",
+    ]
+      .filter(Boolean)
+      .join(", ");
   }
 
   function showReadout(): void {
-    const focused = grid.element.querySelector(":focus") ? grid.current : null;
-    const cell = hovered ?? focused;
-    const count = [
-      chosenSet.size > 0 ? `${chosenSet.size} selected` : "",
-      prunedSet.size > 0 ? `${prunedSet.size} pruned` : "",
+    const cell = hovered ?? (grid.element.querySelector(":focus") ? grid.current : null);
+    const counts = [
+      chosen.size > 0 ? `${chosen.size} selected` : "",
+      gone.size > 0 ? `${gone.size} pruned` : "",
     ];
-    const content = cell ? sentence(cell) : count.filter(Boolean).join(", ");
-    if (readout.textContent !== content) readout.textContent = content;
+    say(readout, cell ? sentence(cell) : counts.filter(Boolean).join(", "));
   }
 
   function showHover(cell: Cell | null): void {
-    if (cell?.[0] === hovered?.[0] && cell?.[1] === hovered?.[1]) return;
     hovered = cell;
     hover.hidden = !cell;
     if (cell && drawn) {
       const [x, y, side] = cellBox(drawn.picture.layout, cell[0], cell[1]);
-      hover.style.cssText = `transform:translate(${x}px,${y}px);width:${side}px;height:${side}px`;
+      set(hover, "style", `transform:translate(${x}px,${y}px);width:${side}px;height:${side}px`);
     }
     showReadout();
   }
 
-  function renderBar(): void {
-    const shown = panel();
-    const inputs = [props.document, shown?.kind, drawn?.view.score?.name];
-    if (same(inputs, barInputs)) return;
-    barInputs = inputs;
-    const refocus = bar.contains(document.activeElement)
-      ? document.activeElement?.getAttribute("role")
-      : null;
-    bar.replaceChildren();
+  function showBar(view: PanelView): void {
     const { panels } = props.document;
-    if (panels.length > 1) {
-      const tabs = div("hw-tabs");
-      tabs.setAttribute("role", "tablist");
-      tabs.setAttribute("aria-label", "kind of attention");
-      for (const candidate of panels) {
-        const tab = document.createElement("button");
-        tab.type = "button";
-        tab.setAttribute("role", "tab");
-        tab.setAttribute("aria-selected", String(candidate === shown));
-        tab.tabIndex = candidate === shown ? 0 : -1;
-        tab.dataset.kind = candidate.kind;
-        tab.textContent = candidate.label || candidate.kind;
-        tabs.append(tab);
-      }
-      bar.append(tabs);
+    const buttons = [...tabs.children];
+    if (buttons.length !== panels.length) {
+      buttons.splice(0, buttons.length, ...panels.map(() => h("button", { type: "button", role: "tab" })));
+      tabs.replaceChildren(...buttons);
     }
-    if (shown && shown.scores.length > 1) {
-      const label = document.createElement("label");
-      label.textContent = "score";
-      const select = document.createElement("select");
-      for (const score of shown.scores) {
-        const option = document.createElement("option");
-        option.value = score.name;
-        option.textContent = score.name;
-        option.selected = score.name === drawn?.view.score?.name;
-        select.append(option);
-      }
-      label.append(select);
-      bar.append(label);
-    }
-    bar.hidden = bar.childElementCount === 0;
-    if (refocus === "tab") bar.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]')?.focus();
+    panels.forEach((candidate, i) => {
+      const tab = buttons[i];
+      if (!tab) return;
+      say(tab, candidate.label || candidate.kind);
+      set(tab, "aria-selected", String(candidate === view.panel));
+      set(tab, "tabindex", candidate === view.panel ? 0 : -1);
+    });
+    const names = view.panel.scores.map((score) => score.name);
+    scores.show(names, view.score?.name ?? "", true);
+    tabs.hidden = panels.length < 2;
+    scores.element.hidden = names.length < 2;
+    bar.hidden = tabs.hidden && scores.element.hidden;
   }
 
   function render(): void {
     const colours = palette(props.theme);
-    root.dataset.theme = props.theme;
+    set(root, "data-theme", props.theme);
     const shown = panel();
     if (!shown) {
-      picture.textContent = "No heads to show.";
+      say(picture, "No heads to show.");
       return;
     }
-    chosenSet = new Set(selected().map(headKey));
-    prunedSet = new Set(pruned().map(headKey));
+    chosen = new Set(selected().map(headKey));
+    gone = new Set(pruned().map(headKey));
     const inputs = [props.document, props.buffer, props.theme, shown.kind, props.score ?? null, available];
-    const fresh = !drawn || !same(inputs, drawn.inputs);
-    if (fresh) {
+    const fresh = !drawn?.inputs.every((input, i) => Object.is(input, inputs[i]));
+    if (fresh || !drawn) {
       const view = viewPanel(shown, props.score ?? null, props.buffer);
       const words = { title: props.document.title, subtitle: subtitleOf(view) };
-      const base = drawPanel(view, words, available, colours);
-      drawn = { view, picture: base, inputs };
-      picture.innerHTML = layer(base.base, base);
-      stage.style.cssText = `width:${base.width}px;height:${Math.ceil(base.height)}px`;
+      drawn = { view, picture: drawPanel(view, words, available, colours), inputs };
+      paint(picture, drawing(drawn.picture.width, drawn.picture.height, drawn.picture.base));
+      size(stage, drawn.picture.width, drawn.picture.height);
     }
-    if (!drawn) return;
-    marks.innerHTML = layer(
-      drawMarks(drawn.view, drawn.picture, pruned(), selected(), colours),
-      drawn.picture,
-    );
+    const { view, picture: base } = drawn;
+    paint(marks, drawing(base.width, base.height, drawMarks(view, base, pruned(), selected(), colours)));
     if (fresh) {
-      const label = describePanel(drawn.view, props.document.title);
-      grid.place(drawn.picture.layout, label, (cell) => ({
+      grid.place(base.layout, describePanel(view, props.document.title), (cell) => ({
         label: sentence(cell),
-        selected: chosenSet.has(headKey(refOf(cell))),
+        selected: chosen.has(headKey(refOf(cell))),
       }));
     } else grid.refresh();
-    renderBar();
-    const still = hovered;
-    hovered = null;
-    const layout = drawn.picture.layout;
-    showHover(still && still[0] < layout.layers && still[1] < layout.heads ? still : null);
-    showReadout();
+    showBar(view);
+    const { layers, heads } = base.layout;
+    showHover(hovered && hovered[0] < layers && hovered[1] < heads ? hovered : null);
   }
 
-  function choose(cell: Cell, how: { add: boolean; range: boolean }): void {
+  function choose(cell: Cell, add: boolean, range: boolean): void {
     const now = selected();
     const ref = refOf(cell);
-    let next: readonly HeadRef[];
-    if (how.range) {
+    if (range) {
       const block = headsBetween(refOf(anchor), ref);
-      next = how.add ? [...now, ...block.filter((head) => !chosenSet.has(headKey(head)))] : block;
-    } else {
-      anchor = cell;
-      if (how.add) next = toggled(now, ref);
-      else next = now.length === 1 && chosenSet.has(headKey(ref)) ? [] : [ref];
+      events.onSelect?.(add ? [...now, ...block.filter((head) => !chosen.has(headKey(head)))] : block);
+      return;
     }
-    events.onSelect?.(next);
+    anchor = cell;
+    const alone = now.length === 1 && chosen.has(headKey(ref));
+    events.onSelect?.(add ? toggled(now, ref) : alone ? [] : [ref]);
+  }
+
+  function chooseTab(at: number): void {
+    const { panels } = props.document;
+    const place = (at + panels.length) % panels.length;
+    const next = panels[place];
+    const tab = tabs.children[place];
+    if (tab instanceof HTMLElement) tab.focus();
+    if (!next || next === panel()) return;
+    const score = next.scores.find((candidate) => candidate.name === props.score) ?? next.scores[0];
+    events.onChoose?.({ kind: next.kind, score: score?.name ?? null });
   }
 
   function cellOf(event: MouseEvent): Cell | null {
@@ -225,137 +201,99 @@ export function mount(root: HTMLElement, props: GridProps, events: GridEvents = 
     return cellAt(drawn.picture.layout, event.clientX - box.left, event.clientY - box.top);
   }
 
-  let pressed: ReturnType<typeof setTimeout> | null = null;
+  let pressed: ReturnType<typeof setTimeout> | undefined;
   let longPressed = false;
-  const release = () => {
-    if (pressed !== null) clearTimeout(pressed);
-    pressed = null;
-  };
+  const release = () => clearTimeout(pressed);
 
-  stage.addEventListener(
+  on(
+    stage,
     "pointermove",
     (event) => {
-      if (event.pointerType !== "touch") showHover(cellOf(event));
+      const cell = event.pointerType === "touch" ? null : cellOf(event);
+      if (cell?.[0] !== hovered?.[0] || cell?.[1] !== hovered?.[1]) showHover(cell);
     },
-    { signal },
+    signal,
   );
-  stage.addEventListener("pointerleave", () => showHover(null), { signal });
-  stage.addEventListener(
+  on(stage, "pointerleave", () => showHover(null), signal);
+  on(
+    stage,
     "pointerdown",
     (event) => {
-      longPressed = false;
       release();
-      const cell = cellOf(event);
-      if (event.pointerType !== "touch" || !cell) return;
-      showHover(cell);
+      longPressed = false;
+      const cell = event.pointerType === "touch" ? cellOf(event) : null;
+      if (!cell) return;
       pressed = setTimeout(() => {
         longPressed = true;
-        choose(cell, { add: true, range: false });
+        choose(cell, true, false);
       }, LONG_PRESS);
     },
-    { signal },
+    signal,
   );
   for (const name of ["pointerup", "pointercancel", "pointerleave"] as const)
-    stage.addEventListener(name, release, { signal });
-  stage.addEventListener(
-    "contextmenu",
-    (event) => {
-      if (longPressed) event.preventDefault();
-    },
-    { signal },
-  );
-  stage.addEventListener(
+    on(stage, name, release, signal);
+  on(stage, "contextmenu", (event) => longPressed && event.preventDefault(), signal);
+  on(
+    stage,
     "click",
     (event) => {
       const cell = cellOf(event);
       if (!cell || longPressed) return;
       grid.focus(cell);
-      choose(cell, { add: event.ctrlKey || event.metaKey, range: event.shiftKey });
+      choose(cell, event.ctrlKey || event.metaKey, event.shiftKey);
     },
-    { signal },
+    signal,
   );
+  for (const name of ["focusin", "focusout"] as const) on(grid.element, name, showReadout, signal);
 
-  grid.element.addEventListener(
+  on(
+    grid.element,
     "keydown",
     (event) => {
       if (!drawn || event.altKey) return;
+      const { layout } = drawn.picture;
       const add = event.ctrlKey || event.metaKey;
       const cell = grid.current;
-      if (event.key === " " || event.key === "Enter") {
-        if (event.shiftKey) choose(cell, { add, range: true });
-        else choose(cell, { add, range: false });
-      } else if (event.key === "Escape" && chosenSet.size > 0) {
-        events.onSelect?.([]);
-      } else if (add && (event.key === "a" || event.key === "A")) {
-        const { layers, heads } = drawn.picture.layout;
-        events.onSelect?.(headsBetween(refOf([0, 0]), refOf([layers - 1, heads - 1])));
-      } else if (events.onPrune && (event.key === "Delete" || event.key === "x")) {
-        const targets = chosenSet.size > 0 ? selected() : [refOf(cell)];
+      const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+      if (key === " " || key === "Enter") choose(cell, add, event.shiftKey);
+      else if (key === "Escape" && chosen.size > 0) events.onSelect?.([]);
+      else if (add && key === "a")
+        events.onSelect?.(headsBetween(refOf([0, 0]), refOf([layout.layers - 1, layout.heads - 1])));
+      else if (events.onPrune && (key === "Delete" || (key === "x" && !add))) {
+        const targets = chosen.size > 0 ? selected() : [refOf(cell)];
         events.onPrune(targets.reduce<readonly HeadRef[]>(toggled, pruned()));
       } else {
-        const next = step(event.key, add, cell, drawn.picture.layout);
+        const next = step(key, add, cell, layout);
         if (!next) return;
-        if (event.shiftKey) choose(next, { add: false, range: true });
+        if (event.shiftKey) choose(next, false, true);
         else anchor = next;
         grid.focus(next);
       }
       event.preventDefault();
     },
-    { signal },
+    signal,
   );
-  for (const name of ["focusin", "focusout"] as const)
-    grid.element.addEventListener(name, showReadout, { signal });
-  // The notebook's own keys (a, d d, x, arrows) must not act while the focus is in here.
-  root.addEventListener("keydown", (event) => event.stopPropagation(), { signal });
 
-  bar.addEventListener(
-    "click",
-    (event) => {
-      const tab = event.target instanceof Element ? event.target.closest<HTMLElement>('[role="tab"]') : null;
-      if (tab) chooseKind(tab.dataset.kind);
-    },
-    { signal },
-  );
-  bar.addEventListener(
+  const tabOf = (event: Event) =>
+    [...tabs.children].findIndex((tab) => event.target instanceof Node && tab.contains(event.target));
+  on(tabs, "click", (event) => tabOf(event) >= 0 && chooseTab(tabOf(event)), signal);
+  on(
+    tabs,
     "keydown",
     (event) => {
-      const tab = event.target instanceof Element ? event.target.closest<HTMLElement>('[role="tab"]') : null;
       const move = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      if (!tab || !move) return;
-      const { panels } = props.document;
-      const at = panels.findIndex((candidate) => candidate.kind === tab.dataset.kind);
+      if (!move) return;
       event.preventDefault();
-      chooseKind(panels[(at + move + panels.length) % panels.length]?.kind);
+      chooseTab(tabOf(event) + move);
     },
-    { signal },
-  );
-  bar.addEventListener(
-    "change",
-    (event) => {
-      const shown = panel();
-      if (shown && event.target instanceof HTMLSelectElement)
-        events.onChoose?.({ kind: shown.kind, score: event.target.value });
-    },
-    { signal },
+    signal,
   );
 
-  function chooseKind(kind: string | undefined): void {
-    const next = props.document.panels.find((candidate) => candidate.kind === kind);
-    if (!next || next === panel()) return;
-    const score = next.scores.find((candidate) => candidate.name === props.score) ?? next.scores[0];
-    events.onChoose?.({ kind: next.kind, score: score?.name ?? null });
-  }
-
-  const observer =
-    typeof ResizeObserver === "function"
-      ? new ResizeObserver(() => {
-          const width = Math.floor(root.clientWidth);
-          if (width < 40 || width === available) return;
-          available = width;
-          render();
-        })
-      : null;
-  observer?.observe(root);
+  const stopWatching = observeWidth(root, (width) => {
+    if (width === available) return;
+    available = width;
+    render();
+  });
   render();
 
   return {
@@ -365,28 +303,9 @@ export function mount(root: HTMLElement, props: GridProps, events: GridEvents = 
     },
     destroy() {
       release();
-      observer?.disconnect();
+      stopWatching();
       control.abort();
-      root.replaceChildren();
-      root.classList.remove("hw-root", "hw-grid");
-      delete root.dataset.lmSuppressShortcuts;
-      delete root.dataset.theme;
+      root.remove();
     },
   };
-}
-
-function div(name: string): HTMLElement {
-  const element = document.createElement("div");
-  element.className = name;
-  return element;
-}
-
-function same(one: readonly unknown[], other: readonly unknown[]): boolean {
-  return one.length === other.length && one.every((value, i) => Object.is(value, other[i]));
-}
-
-function layer(body: string, { width, height }: { readonly width: number; readonly height: number }): string {
-  const box = { width, height: Math.ceil(height), viewBox: `0 0 ${num(width)} ${Math.ceil(height)}` };
-  const style = { "font-family": FONT, "text-rendering": "geometricPrecision" };
-  return el("svg", { xmlns: "http://www.w3.org/2000/svg", ...box, ...style }, body);
 }
