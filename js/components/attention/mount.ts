@@ -170,7 +170,13 @@ export function mount(el: HTMLElement, first: AttentionProps, events: AttentionE
     compare.show(several, true, "Or hold Shift while you choose");
 
     const t = now.thumbnails.shape[3] ?? 1;
-    const layout = layoutOverview(now.layers, now.heads, t, 300, false);
+    const layout = layoutOverview(
+      now.layers,
+      now.heads,
+      t,
+      Math.max(240, Math.min(450, width * 0.42)),
+      false,
+    );
     const beside = width - layout.width - 16 >= 400;
     set(root, "data-beside", beside);
     const marked = heads.map((head, at) => ({ layer: head[1], index: head[2], color: headColor(at, theme) }));

@@ -120,15 +120,8 @@ export function mount(
   const columns = stages.map((stage, at) => h("div", { class: "hw-column" }, heads[at] ?? "", stage.element));
   const maps = h("div", { class: "hw-columns" }, ...columns);
   const aside = h("div", { class: "hw-aside" }, grid.element);
-  const main = h(
-    "div",
-    { class: "hw-main" },
-    strips,
-    state,
-    maps,
-    readout,
-    h("div", { class: "hw-notes" }, carries, integration, notes),
-  );
+  const said = h("div", { class: "hw-notes" }, carries, integration, notes);
+  const main = h("div", { class: "hw-main" }, strips, state, said);
   root.append(
     h(
       "div",
@@ -143,6 +136,8 @@ export function mount(
     ),
     target,
     h("div", { class: "hw-split" }, aside, main),
+    maps,
+    readout,
     live,
   );
   const store = new MapStore(events.onRequest, render, 1 + Math.floor(Math.random() * 1e6) * 1000);
@@ -228,9 +223,9 @@ export function mount(
     const mainWidth = Math.max(280, beside > 0 ? width - beside - 16 : width);
     const wanted: HeadMapRequest["view"][] =
       props.view === "both" ? ["attribution", "attention"] : [props.view];
-    const across = wanted.length > 1 && mainWidth >= 560 ? 2 : 1;
+    const across = wanted.length > 1 && width >= 640 ? 2 : 1;
     set(maps, "data-across", across > 1);
-    const each = across > 1 ? Math.floor((mainWidth - 16) / 2) : mainWidth;
+    const each = across > 1 ? Math.floor((width - 16) / 2) : width;
     stages.forEach((stage, at) => {
       const view = wanted[at];
       const found = view === undefined ? null : store.state({ view, head });
@@ -270,7 +265,7 @@ export function mount(
   function renderGrid(panel: AttributionPanel, now: Numbers, head: HeadRef, colors: Palette): number {
     const { document } = props;
     const unit = document.unit === "" ? "" : ` ${document.unit}`;
-    const layout = layoutLayers(panel, now, 420, false);
+    const layout = layoutLayers(panel, now, Math.min(420, width), false);
     const beside = width - layout.width - 16 >= 420;
     set(root, "data-beside", beside);
     const body =

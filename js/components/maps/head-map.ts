@@ -46,12 +46,21 @@ export function valueAt(map: MapValues, row: number, column: number): number {
 
 /** Largest absolute value over several maps; NaN is left out; 0 where there is nothing. */
 export function largest(maps: readonly MapValues[]): number {
-  let found = 0;
-  for (const map of maps) {
+  return maps.reduce((most, map) => Math.max(most, largestOf(map)), 0);
+}
+
+const sizes = new WeakMap<MapValues, number>();
+
+/** Asked for on every move of the pointer, so remembered. */
+function largestOf(map: MapValues): number {
+  let found = sizes.get(map);
+  if (found === undefined) {
+    found = 0;
     for (const value of map.values) {
       const size = Math.abs(value);
       if (size > found && size !== Number.POSITIVE_INFINITY) found = size;
     }
+    sizes.set(map, found);
   }
   return found;
 }

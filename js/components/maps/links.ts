@@ -45,7 +45,9 @@ export interface LinksMarkup {
 export const QUERY_TITLE = "from (query)";
 export const KEY_TITLE = "to (key)";
 
-const HEADER = 24;
+/** The legend above the columns, and their titles. */
+export const LEGEND = 38;
+const HEADER = LEGEND + 24;
 const GUTTER = 10;
 const LEVELS = 12;
 

@@ -31,7 +31,7 @@ export function layoutOverview(
   const room = Math.max(60, width - LEFT - 4);
   const fit = room / Math.max(1, heads);
   const step = Math.max(1, t) + 1;
-  const scale = Math.max(1, Math.floor(Math.min(34, fit) / step));
+  const scale = Math.max(1, Math.floor((2 * Math.min(34, fit)) / step) / 2);
   const whole = Math.max(scale * step, 14);
   const pitch = shrink ? Math.min(whole, fit) : whole;
   return {

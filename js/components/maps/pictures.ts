@@ -13,6 +13,7 @@ import {
   drawLinks,
   type Focus,
   KEY_TITLE,
+  LEGEND,
   type LinkSeries,
   type LinksLayout,
   labelRoom,
@@ -83,24 +84,20 @@ export function linesBody(input: MapsInput): Body<LinksLayout> {
   const scale = largest(input.maps);
   const links = drawLinks(layout, seriesOf(input), scale || 1, null, LINK_BUDGET);
   const parts: string[] = [
-    text(layout.left - 10, 13, QUERY_TITLE, { size: 11, fill: palette.muted, anchor: "end" }),
-    text(layout.right + 10, 13, KEY_TITLE, { size: 11, fill: palette.muted }),
+    text(layout.left - 10, LEGEND + 13, QUERY_TITLE, { size: 11, fill: palette.muted, anchor: "end" }),
+    text(layout.right + 10, LEGEND + 13, KEY_TITLE, { size: 11, fill: palette.muted }),
     `<g data-part="links">${links.markup}</g>`,
     columnOf(query, "query", layout, palette),
     columnOf(key, "key", layout, palette),
   ];
-  let height = layout.height;
-  if (scale > 0) {
-    parts.push(lineLegend(10, height + 4, scale, input));
-    height += 40;
-  }
+  if (scale > 0) parts.push(lineLegend(0, 0, scale, input));
   const notes: string[] = [];
   if (links.drawn < links.total) {
     notes.push(
       `The ${thousands(links.drawn)} strongest of ${thousands(links.total)} links are drawn; a token that is pointed at shows all of its own.`,
     );
   }
-  return { svg: parts.join(""), width: layout.width, height, layout, notes };
+  return { svg: parts.join(""), width: layout.width, height: layout.height, layout, notes };
 }
 
 function columnOf(
@@ -294,17 +291,23 @@ export function overviewBody(
 
 /** The frames around chosen heads. */
 export function overviewMarks(layout: OverviewLayout, marked: readonly Marked[], palette: Palette): string {
-  return marked
-    .map((head) => {
-      const x = layout.x + head.index * layout.pitch - 1;
-      const y = layout.y + head.layer * layout.pitch - 1;
-      const side = layout.side + 2;
-      return (
-        rect(x - 1, y - 1, side + 2, side + 2, { fill: "none", stroke: palette.surface, "stroke-width": 4 }) +
-        rect(x, y, side, side, { fill: "none", stroke: head.color, "stroke-width": 2.5 })
-      );
-    })
-    .join("");
+  const frames = (stroke: string | null, width: number): string =>
+    marked
+      .map((head) =>
+        rect(
+          layout.x + head.index * layout.pitch - 1,
+          layout.y + head.layer * layout.pitch - 1,
+          layout.side + 2,
+          layout.side + 2,
+          {
+            fill: "none",
+            stroke: stroke ?? head.color,
+            "stroke-width": width,
+          },
+        ),
+      )
+      .join("");
+  return frames(palette.surface, 5) + frames(null, 2.5);
 }
 
 /** Layer numbers at the left, head numbers at the top, and what they are. */

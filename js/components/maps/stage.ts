@@ -58,7 +58,9 @@ export function mountStage(signal: AbortSignal, told: (text: string, spoken: boo
       words = describeCell(input, cell);
     }
     paint(overlay, drawing(width, height, marks));
-    set(stage, "data-focus", drawn.mode === "lines" && focus !== null);
+    // The other lines fade; of a long text they go, since fading thousands costs frames.
+    const rows = Math.max(input.query.length, input.key.length);
+    set(stage, "data-focus", drawn.mode === "lines" && focus !== null && (rows > 100 ? "only" : "first"));
     told(words, spoken);
   }
 

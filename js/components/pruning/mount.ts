@@ -214,7 +214,7 @@ export function mount(el: HTMLElement, first: PruningProps, events: PruningEvent
     if (typing !== number && number.value !== String(count)) number.value = String(count);
     const share = most === 0 ? "0" : String(Number(((100 * count) / most).toFixed(1)));
     if (typing !== percent && percent.value !== share) percent.value = share;
-    say(total, most === 0 ? "heads" : `of ${most} heads`);
+    say(total, most === 0 ? "heads" : `of ${most} heads pruned`);
     set(slider, "aria-valuetext", countText(document, count));
     slider.style.setProperty("--hw-at", `${most === 0 ? 0 : (100 * count) / most}%`);
   }
