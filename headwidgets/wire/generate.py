@@ -182,7 +182,8 @@ def _needed(declarations: list[_Declaration]) -> set[str]:
         elif isinstance(item, _Record):
             uses[item.name] = set().union(*(_named(entry.shape) for entry in item.fields))
     needed: set[str] = set()
-    waiting = [name for name in ("Document", "ScoresFile") if name in uses]
+    roots: tuple[str, ...] = ("Document", "ScoresFile")
+    waiting = [name for name in roots if name in uses]
     while waiting:
         name = waiting.pop()
         if name not in needed:

@@ -211,16 +211,21 @@ export function drawMarks(
   const style = { fill: "none", "stroke-width": stroke, "stroke-linecap": "round" };
   if (dark.length) out.push(el("path", { d: dark.join(""), stroke: "#10151c", ...style }));
   if (light.length) out.push(el("path", { d: light.join(""), stroke: "#ffffff", ...style }));
+  const ring = selected
+    .filter(within)
+    .map(([, layer, head]) => {
+      const [x, y, side] = cellBox(layout, layer, head);
+      const edge = num(side + 1);
+      return `M${num(x - 0.5)} ${num(y - 0.5)}h${edge}v${edge}h-${edge}z`;
+    })
+    .join("");
   // All halos lie under all rings, so that neighbours do not cut into each other.
-  const rings = selected.filter(within).map(([, layer, head]) => cellBox(layout, layer, head));
-  for (const [stroke, width] of [
-    [colours.surface, 4.5],
-    [colours.selected, 2.5],
-  ] as const)
-    for (const [x, y, side] of rings)
-      out.push(
-        rect(x - 0.5, y - 0.5, side + 1, side + 1, { fill: "none", rx: 1.5, stroke, "stroke-width": width }),
-      );
+  const round = { d: ring, fill: "none", "stroke-linejoin": "round" };
+  if (ring)
+    out.push(
+      el("path", { ...round, stroke: colours.surface, "stroke-width": 4.5 }),
+      el("path", { ...round, stroke: colours.selected, "stroke-width": 2.5 }),
+    );
   return out.join("");
 }
 
