@@ -8,7 +8,7 @@ from headwidgets.models.capture import ForwardSource, sides_of
 from headwidgets.models.families import Kind
 from headwidgets.models.quiet import quiet
 from headwidgets.text.examples import Example, one_text
-from headwidgets.text.targets import encode_translation, extended
+from headwidgets.text.targets import encode_translation, extended, shifted, start_id
 from headwidgets.text.targets import generate as written_by
 
 __all__ = ["AttentionMaps", "attend"]
@@ -49,17 +49,27 @@ def attend(
         model.sites_of(kind)
     example, written = _example(model, one, generate)
     kinds = (kind,) if kind is not None else model.kinds
+    read = _as_read(model, example)
     maps = AttentionMaps(
         ForwardSource(model, example),
         text=one,
         tokenizer=model.tokenizer,
-        sides={k: sides_of(example, k) for k in kinds},
+        sides={k: sides_of(read, k) for k in kinds},
         heads={(site.kind, site.layer): site.n_heads for site in model.sites if site.kind in kinds},
         memory=memory,
         generated=written,
     )
     maps.fetch()
     return maps.words() if words else maps
+
+
+def _as_read(model: Any, example: Example) -> Example:
+    """The example with what the decoder of a one-text encoder-decoder (a BART classifier) reads: the text, shifted."""
+    if example.target is not None or not {"encoder", "decoder"} <= set(model.kinds):
+        return example
+    wraps = getattr(model.model.config, "model_type", "") == "mbart"  # its last token comes first
+    start = int(example.source.ids[-1]) if wraps else start_id(model)
+    return Example(example.text, example.source, shifted(example.source, start))
 
 
 def _example(model: Any, text: Any, n_tokens: int) -> tuple[Example, str]:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -16,8 +16,11 @@ from headwidgets.models.maps import MapHandler
 from headwidgets.models.sites import Site, find_sites
 from headwidgets.models.visit import OutputHandler, Visit, lock_of, visit
 from headwidgets.scores import Head
-from headwidgets.text.encoding import encode
-from headwidgets.text.examples import Batch, Example, as_texts, batches
+from headwidgets.text.encoding import encode_all
+from headwidgets.text.examples import Batch, Example, batches
+
+if TYPE_CHECKING:
+    from headwidgets.models.attend import AttentionMaps
 
 _NO_LIMIT = 10**8
 
@@ -120,7 +123,8 @@ class HeadModel:
     @property
     def is_encoder_decoder(self) -> bool:
         """Whether texts are pairs of source and target."""
-        return bool(getattr(self.model.config, "is_encoder_decoder", False))
+        one_text = any(task in type(self.model).__name__ for task in ("SequenceClassification", "QuestionAnswering"))
+        return {"encoder", "decoder"} <= set(self.kinds) and not one_text
 
     @property
     def name(self) -> str:
@@ -164,13 +168,7 @@ class HeadModel:
 
     def encode(self, texts: Any, column: Any = None) -> list[Example]:
         """Tokenise texts; every error names the text by its number."""
-        listed = as_texts(texts, column)
-        limit = self.max_positions
-        if self.is_encoder_decoder:
-            from headwidgets.text.targets import encode_translation
-
-            return [encode_translation(self, t, limit, f"text {i}") for i, t in enumerate(listed)]
-        return [encode(self.tokenizer, t, limit=limit, where=f"text {i}") for i, t in enumerate(listed)]
+        return encode_all(self, texts, column)
 
     def batches(self, examples: Sequence[Example], **options: Any) -> Iterator[Batch]:
         """Padded batches on the model's device; options as in `headwidgets.text.examples.batches`."""
@@ -229,11 +227,13 @@ class HeadModel:
 
     # ---- questions (each answered in a file of its own) ---------------------------------------------
 
-    def attend(self, text: Any, kind: Kind | None = None, words: bool = False, generate: int = 0) -> Any:
+    def attend(
+        self, text: Any, kind: Kind | None = None, words: bool = False, generate: int = 0, **options: Any
+    ) -> "AttentionMaps":
         """Attention maps of one text; see `headwidgets.models.attend.attend`."""
         from headwidgets.models.attend import attend
 
-        return attend(self, text, kind=kind, words=words, generate=generate)
+        return attend(self, text, kind=kind, words=words, generate=generate, **options)
 
     def evaluate(self, texts: Any, labels: Any = None, metric: Any = "accuracy", **options: Any) -> Any:
         """A metric with its interval; see `headwidgets.models.evaluate.evaluate`."""

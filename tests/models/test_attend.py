@@ -73,6 +73,21 @@ def test_a_target_is_generated_for_a_bare_source():
     assert maps.generated == model.tokenizer.decode(target[0, 1:], skip_special_tokens=True)
 
 
+@pytest.mark.parametrize("family", ["bart", "mbart"])
+def test_a_classifier_with_a_decoder_reads_its_text_twice(family):
+    model = made(family, "sequence")
+    read = []
+    hook = model.model.get_decoder().register_forward_pre_hook(
+        lambda _, args, given: read.append(given.get("input_ids", args[0] if args else None)), with_kwargs=True
+    )
+    maps = attend(model, TEXT)
+    hook.remove()
+    rows, columns = ids_of(maps, "cross")
+    assert rows.tolist() == read[0].tolist()
+    assert columns[0].tolist() == model.tokenizer(TEXT)["input_ids"]
+    assert maps.labels["decoder"][0][1]["text"] == "the"
+
+
 def test_positions_are_named_by_the_tokenizer_and_for_the_reader():
     model = made("bert")
     maps = attend(model, "The CAT, zzz")
