@@ -10,14 +10,19 @@ from numpy.typing import NDArray
 
 from headwidgets.figures.engine import DrawingError, draw
 from headwidgets.figures.formats import png
+from headwidgets.figures.palette_png import in_palette
 from headwidgets.wire.arrays import decode, inline
 from headwidgets.wire.documents import MIME_PREFIX
 
 LIMIT = 200_000
 """Bytes that the saved output of a cell may take in the notebook file."""
 _DOCUMENT_SHARE = 0.55
-_PNG_DPI = (96, 72, 48)
+_PNG_DPI = 96.0
+_LEAST_DPI = 24.0
+_PNG_TRIES = 3
 _PNG_LIMIT = 60_000
+_MOST_LINES = 64
+"""Positions of a text whose attention is drawn as lines in the static picture (the data keeps the user's choice)."""
 _INDENT = 14
 """Deepest indentation of a document inside the outputs of a cell inside a notebook, with the line's end."""
 
@@ -41,18 +46,38 @@ def bundle(document: Any, summary: str, view: dict[str, Any] | None = None, limi
     if size(kept) <= limit - 20_000:
         data[f"{MIME_PREFIX}{document['document']}+json"] = inline(kept)
     try:
-        svg = draw(kept).svg
-        for dpi in _PNG_DPI:
-            picture = base64.b64encode(png(svg, dpi)).decode("ascii")
-            if len(picture) <= _PNG_LIMIT:
-                data["image/png"] = picture
-                break
+        svg = draw(_light(kept)).svg
+        picture = _small_png(svg)
+        if picture:
+            data["image/png"] = picture
     except DrawingError as error:  # showing the live widget matters more than its picture
         warnings.warn(f"the output is saved without a picture: {error}", stacklevel=2)
         return data
     if size(data) + size(svg) <= limit:
         data["image/svg+xml"] = svg
     return data
+
+
+def _small_png(svg: str) -> str:
+    """The picture as base64 of a PNG that fits; coarser where it must be, empty where even that is too large."""
+    dpi = _PNG_DPI
+    for _ in range(_PNG_TRIES):
+        picture = base64.b64encode(in_palette(png(svg, dpi))).decode("ascii")
+        if len(picture) <= _PNG_LIMIT:
+            return picture
+        dpi = max(_LEAST_DPI, 0.9 * dpi * (_PNG_LIMIT / len(picture)) ** 0.5)
+    return ""
+
+
+def _light(document: Any) -> Any:
+    """The document as its static picture shows it: many lines are slow to draw and large, so a matrix instead."""
+    changed = dict(document)
+    if "parts" in changed:
+        changed["parts"] = [_light(part) for part in changed["parts"]]
+    longest = max((len(panel.get("key", ())) for panel in changed.get("panels", ())), default=0)
+    if changed.get("mode") == "lines" and longest > _MOST_LINES:
+        changed["mode"] = "matrix"
+    return changed
 
 
 def size(value: Any) -> int:
