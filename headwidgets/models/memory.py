@@ -153,3 +153,25 @@ def halving(
         if notes is not None:
             notes.append(f"Memory ran out; going on with {size} {what} at a time.")
     return results
+
+
+def forward_bytes(model: Any, tokens: int, length: int, answers_per_position: int = 0) -> float:
+    """About what one forward pass without gradient holds at once.
+
+    Args:
+        model: A HeadModel.
+        tokens: Positions in the batch, padding included.
+        length: Positions of its longest row.
+        answers_per_position: Numbers returned per position (a vocabulary).
+    """
+    config = model.model.config
+    hidden = max((site.n_heads * site.head_dim for site in model.sites), default=1)
+    inner = max(
+        (int(getattr(config, k, 0) or 0) for k in ("intermediate_size", "d_ff", "ffn_dim", "n_inner")), default=0
+    )
+    size = next(model.model.parameters()).element_size()
+    per_token = size * (6 * hidden + 2 * max(inner, 4 * hidden)) + 4.0 * 3 * answers_per_position
+    maps = 0.0
+    if getattr(config, "_attn_implementation", "") == "eager":
+        maps = 3.0 * size * max(site.n_heads for site in model.sites) * max(tokens, length) * length
+    return float(tokens * per_token + maps)

@@ -128,7 +128,7 @@ def _visit_all(
 
         return see
 
-    for batch in model.batches(examples, max_tokens=2048):
+    for batch in model.batches(examples, max_tokens=1024):
         if cancel is not None and cancel():
             raise Cancelled("recording the heads' outputs was cancelled")
         current[0] = batch
