@@ -61,5 +61,7 @@ const css = readFileSync(join(root, "theme", "index.css"), "utf8")
   .replaceAll(/\s*\n\s*/g, "\n")
   .trim();
 writeFileSync(join(outDir, "widgets.css"), `${css}\n`);
+const { version } = JSON.parse(readFileSync(join(root, "..", "package.json"), "utf8"));
+writeFileSync(join(outDir, "built.json"), `${JSON.stringify({ version })}\n`);
 table.push({ bundle: "widgets.css", format: "css", bytes: css.length + 1, gzip: gzipSync(css).length });
 console.table(table);
