@@ -5,6 +5,8 @@ import type { KindName, Provenance } from "../wire/types.js";
 import { el, escapeText, rect, text } from "./svg.js";
 import { wrap } from "./text.js";
 
+export type MapView = "attribution" | "attention" | "both";
+
 export interface DrawOptions {
   readonly theme: Theme;
   /** Pixels to fit into; a picture may be narrower. */
@@ -16,6 +18,9 @@ export interface DrawOptions {
   /** Grids: the kind and the score to show; without them every kind with its first score. */
   readonly kind?: KindName | undefined;
   readonly score?: string | undefined;
+  /** Attribution: which maps to show (default: those sent), and whether special tokens are left out. */
+  readonly view?: MapView | undefined;
+  readonly hide_special?: boolean;
 }
 
 export interface Picture {
@@ -27,6 +32,7 @@ export interface Picture {
 /** Above this number of marks a picture uses one embedded image. */
 export const MARK_LIMIT = 2500;
 
+const VIEWS: readonly MapView[] = ["attribution", "attention", "both"];
 const KINDS: readonly KindName[] = ["encoder", "decoder", "cross"];
 
 /** Options from the outside world, completed and checked. */
@@ -38,6 +44,8 @@ export function checkOptions(value: Partial<Record<keyof DrawOptions, unknown>>)
     throw new Error(`width: expected 40 to 20000 pixels, got ${JSON.stringify(width)}`);
   if (value.kind !== undefined && !KINDS.includes(value.kind as KindName))
     throw new Error(`kind: expected ${KINDS.join(", ")}, got ${JSON.stringify(value.kind)}`);
+  if (value.view !== undefined && !VIEWS.includes(value.view as MapView))
+    throw new Error(`view: expected ${VIEWS.join(", ")}, got ${JSON.stringify(value.view)}`);
   return {
     theme,
     width,
@@ -45,6 +53,8 @@ export function checkOptions(value: Partial<Record<keyof DrawOptions, unknown>>)
     provenance: provenance === true,
     kind: value.kind as KindName | undefined,
     score: value.score === undefined ? undefined : String(value.score),
+    view: value.view as MapView | undefined,
+    hide_special: value.hide_special === true,
   };
 }
 

@@ -44,10 +44,9 @@ export function draw(document: AttentionDocument, options: DrawOptions, buffer?:
     const map = document.maps.find((one) => one.view === "attention" && sameHead(one.head, head));
     if (map !== undefined) maps.push(decodeMap(map, buffer));
   }
-  const factor =
-    document.mode === "matrix" || maps.some((map) => Math.max(map.rows, map.columns) > MOST_LINES)
-      ? poolingOf(maps)
-      : 1;
+  const longest = maps.reduce((most, map) => Math.max(most, map.rows, map.columns), 0);
+  const lines = document.mode === "lines" && longest <= MOST_LINES;
+  const factor = lines ? 1 : poolingOf(maps);
   const shown = shownOf(
     document,
     panel,
@@ -65,7 +64,6 @@ export function draw(document: AttentionDocument, options: DrawOptions, buffer?:
     width,
     Math.max(measure(document.title, 15, true), measure(`${kinds}${document.text}`, 12), 360),
   );
-  const longest = Math.max(shown.query.length, shown.key.length);
   if (shown.maps.length === 0) {
     const view = overview(panel, colors, width, document, buffer);
     parts.push(`<g transform="translate(0 ${y})">${view.svg}</g>`);
@@ -73,7 +71,6 @@ export function draw(document: AttentionDocument, options: DrawOptions, buffer?:
     right = Math.max(right, view.width);
     notes.push("Every head's map, each scaled to its own largest weight.");
   } else {
-    const lines = document.mode === "lines" && longest <= MOST_LINES;
     if (lines) {
       const names = headLegend(shown.names, 0, y, width, colors, measure);
       parts.push(names.svg);

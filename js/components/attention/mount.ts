@@ -38,6 +38,11 @@ export interface AttentionComponent extends Component<AttentionProps> {
   receive(answer: Answer, buffer: Buffer): boolean;
 }
 
+const HINTS = {
+  lines: "Point at a token to see and read all of its links.",
+  matrix: "Point at a cell to read its weight.",
+} as const;
+
 /** Mount the attention view into `el`. */
 export function mount(el: HTMLElement, first: AttentionProps, events: AttentionEvents): AttentionComponent {
   const teardown = new AbortController();
@@ -122,7 +127,7 @@ export function mount(el: HTMLElement, first: AttentionProps, events: AttentionE
   }
 
   function hint(): string {
-    return "Point at a token or a cell to read its weights.";
+    return HINTS[props.document.mode];
   }
 
   function render(): void {
@@ -221,7 +226,8 @@ export function mount(el: HTMLElement, first: AttentionProps, events: AttentionE
       });
       say(notes, [...drawn, ...shown.notes].join(" "));
     } else say(notes, "");
-    if (readout.textContent === "") say(readout, hint());
+    const idle = ["", HINTS.lines, HINTS.matrix].includes(readout.textContent ?? "");
+    if (idle) say(readout, hint());
     store.want(heads.map((head) => ({ view: "attention", head })));
   }
 

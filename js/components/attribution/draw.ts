@@ -1,7 +1,7 @@
 /** Which links between tokens carry a prediction, as a picture: shaded tokens, maps, totals of heads and layers. */
 
 import { LEGEND_HEIGHT, legend } from "../../marks/legend.js";
-import { type DrawOptions, frame, type Picture, provenanceNote } from "../../marks/picture.js";
+import { type DrawOptions, frame, type MapView, type Picture, provenanceNote } from "../../marks/picture.js";
 import { text } from "../../marks/svg.js";
 import { fitText, measure } from "../../marks/text.js";
 import { type Palette, palette } from "../../theme/palette.js";
@@ -25,8 +25,6 @@ import {
   tokenValues,
 } from "./model.js";
 import { drawStrip, layoutStrip } from "./strip.js";
-
-export type View = "attribution" | "attention" | "both";
 
 const EDGE = 8;
 
@@ -83,12 +81,8 @@ export function remarks(panel: AttributionPanel, hideSpecial: boolean): string[]
   return notes;
 }
 
-/** The picture of an attribution document. `view` and `hideSpecial` come from the traits of the widget. */
-export function draw(
-  document: AttributionDocument,
-  options: DrawOptions & { readonly view?: View; readonly hideSpecial?: boolean },
-  buffer?: Buffer,
-): Picture {
+/** The picture of an attribution document. */
+export function draw(document: AttributionDocument, options: DrawOptions, buffer?: Buffer): Picture {
   const colors = palette(options.theme);
   const width = Math.max(240, options.width) - 2 * EDGE;
   const panel = panelOf(document, null);
@@ -120,7 +114,7 @@ export function draw(
       head,
       found,
       view,
-      options.hideSpecial === true,
+      options.hide_special === true,
       colors,
       width,
     );
@@ -129,7 +123,7 @@ export function draw(
     right = Math.max(right, body.width);
     say(headSentence(document, panel, numbers, head));
     say(integrationSentence(document, panel, numbers, head[1]));
-    for (const sentence of remarks(panel, options.hideSpecial === true)) say(sentence);
+    for (const sentence of remarks(panel, options.hide_special === true)) say(sentence);
   }
   if (options.provenance === true) {
     const note = provenanceNote(document.provenance, 0, y, width, colors);
@@ -149,7 +143,7 @@ export function draw(
 }
 
 /** Both maps when both were sent, else attribution. */
-function viewOf(document: AttributionDocument, head: HeadRef): View {
+function viewOf(document: AttributionDocument, head: HeadRef): MapView {
   const has = (view: HeadMap["view"]): boolean =>
     document.maps.some((map) => map.view === view && sameHead(map.head, head));
   if (has("attribution") && has("attention")) return "both";
@@ -168,7 +162,7 @@ function panelBody(
   numbers: Numbers,
   head: HeadRef,
   found: (view: HeadMap["view"]) => MapValues | null,
-  view: View,
+  view: MapView,
   hideSpecial: boolean,
   colors: Palette,
   width: number,

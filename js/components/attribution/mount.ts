@@ -1,5 +1,6 @@
 /** Attribution, live: shaded tokens, a head or layer to choose, maps of attribution and attention. */
 
+import type { MapView } from "../../marks/picture.js";
 import { type Palette, palette } from "../../theme/palette.js";
 import type { Buffer } from "../../wire/decode.js";
 import type {
@@ -18,7 +19,7 @@ import { isRightToLeft, sameHead } from "../maps/positions.js";
 import { mountStage, type Stage } from "../maps/stage.js";
 import { MapStore } from "../maps/store.js";
 import { observeWidth } from "../width.js";
-import { mapInput, remarks, sidesOf, stripTitle, type View } from "./draw.js";
+import { mapInput, remarks, sidesOf, stripTitle } from "./draw.js";
 import { drawChosen, drawLayers, hitLayers, layersBox, layoutLayers } from "./layers.js";
 import {
   headOf,
@@ -35,7 +36,7 @@ import {
 import { mountStrip, type StripView } from "./strip-view.js";
 
 export interface AttributionProps extends StaticProps<AttributionDocument> {
-  readonly view: View;
+  readonly view: MapView;
   readonly words: boolean;
   readonly hideSpecial: boolean;
   /** What is running, or what went wrong; empty when idle. */
@@ -45,7 +46,7 @@ export interface AttributionProps extends StaticProps<AttributionDocument> {
 /** What the user meant. */
 export interface AttributionEvents {
   onSelected(selected: HeadRef[]): void;
-  onView(view: View): void;
+  onView(view: MapView): void;
   onHideSpecial(hide: boolean): void;
   readonly onWords?: (words: boolean) => void;
   readonly onRequest?: (request: HeadMapRequest) => void;
@@ -94,7 +95,7 @@ export function mount(
     kind = value as KindName;
     render();
   });
-  const views = choice("Maps", signal, (value) => events.onView(value as View));
+  const views = choice("Maps", signal, (value) => events.onView(value as MapView));
   const drawings = choice("Drawing", signal, (value) => {
     drawn = value === "lines" ? "lines" : "matrix";
     render();

@@ -93,9 +93,7 @@ export function linesBody(input: MapsInput): Body<LinksLayout> {
   if (scale > 0) parts.push(lineLegend(0, 0, scale, input));
   const notes: string[] = [];
   if (links.drawn < links.total) {
-    notes.push(
-      `The ${thousands(links.drawn)} strongest of ${thousands(links.total)} links are drawn; a token that is pointed at shows all of its own.`,
-    );
+    notes.push(`The ${thousands(links.drawn)} strongest of ${thousands(links.total)} links are drawn.`);
   }
   return { svg: parts.join(""), width: layout.width, height: layout.height, layout, notes };
 }
