@@ -16,7 +16,7 @@ def _front_end(tmp_path_factory, monkeypatch):
     folder = tmp_path_factory.mktemp("static")
     for name in ("grid", "attention", "attribution", "pruning"):
         (folder / f"{name}.js").write_text(STUB)
-    (folder / "widgets.css").write_text("")
+    (folder / "widgets.css").write_text("/* */")
     monkeypatch.setattr(assets, "FOLDER", folder)
     yield
     ipywidgets.Widget.close_all()
