@@ -19,7 +19,7 @@ def main(folder: Path, names: list[str]) -> int:
     """Take the pictures; returns the number of console errors."""
     folder.mkdir(parents=True, exist_ok=True)
     built = subprocess.run(
-        ["node", str(HERE / "gallery.mjs"), str(folder / "page")], check=True, capture_output=True, text=True
+        ["node", str(HERE / "build-gallery.mjs"), str(folder / "page")], check=True, capture_output=True, text=True
     )
     page_path = Path(built.stdout.strip().splitlines()[-1])
     errors: list[str] = []
