@@ -50,19 +50,26 @@ def generation_check(model: Any, seed: int) -> list[Line]:
     with torch.no_grad():
         try:
             with model.visit():
-                _, free = _generated(model, inputs, True)
+                free_tokens, free = _generated(model, inputs, True)
+                plain_tokens, plain = _generated(model, inputs, False)
         except _REFUSALS as error:
             return [(name, None, f"the bare model does not generate ({type(error).__name__}: {error})", None, None)]
         with model.visit(outputs=handlers):
             tokens, cached = _generated(model, inputs, True)
         with model.visit(outputs=handlers):
-            others, plain = _generated(model, inputs, False)
+            other_tokens, uncached = _generated(model, inputs, False)
     if torch.equal(free, cached):
         return [(name, False, "gates change nothing", None, None)]
-    agreed = torch.cumprod((tokens == others).long(), dim=1).bool()
-    compared = torch.ones_like(agreed)
-    compared[:, 1:] = agreed[:, :-1]  # logits may be compared as long as all tokens before them are the same
     tolerance = max(1e-4, 32 * torch.finfo(next(root.parameters()).dtype).eps)
-    scale = max(1.0, float(plain.abs().max()))
-    worst = float((cached - plain)[compared].abs().max()) / scale
+    own = _difference(free_tokens, free, plain_tokens, plain)
+    if own > tolerance:
+        return [(name, None, f"the bare model's own cache changes its logits by {own:.1e}", None, None)]
+    worst = _difference(tokens, cached, other_tokens, uncached)
     return [(name, worst <= tolerance, "", worst, tolerance)]
+
+
+def _difference(tokens: Tensor, logits: Tensor, other_tokens: Tensor, other_logits: Tensor) -> float:
+    """The largest difference relative to the largest logit, as long as all tokens before are the same."""
+    compared = torch.ones_like(tokens, dtype=torch.bool)
+    compared[:, 1:] = torch.cumprod((tokens == other_tokens).long(), dim=1).bool()[:, :-1]
+    return float((logits - other_logits)[compared].abs().max()) / max(1.0, float(other_logits.abs().max()))

@@ -109,7 +109,7 @@ def attend(
         dropout: Share of the map that is dropped while the module trains.
         softcap: As for `probabilities`.
         position_bias: As for `probabilities`.
-        s_aux: Sinks, as for `probabilities`; the module's own ``sinks`` by default.
+        s_aux: Sinks, as for `probabilities`.
 
     Returns:
         The heads' outputs [batch, query, heads, value_dim] and the map.
@@ -122,7 +122,7 @@ def attend(
         causal=causal,
         softcap=softcap,
         position_bias=position_bias,
-        sinks=getattr(module, "sinks", None) if s_aux is None else s_aux,
+        sinks=s_aux,
     )
     for handler in handlers:
         replaced = handler(weights)
@@ -158,9 +158,13 @@ def _implementation(base: str) -> Callable[..., tuple[Tensor, Tensor | None]]:
             return _bare(module, base)(module, query, key, value, attention_mask, **kwargs)
         causal = kwargs.pop("is_causal", None)
         causal = getattr(module, "is_causal", True) if causal is None else causal
-        # eager attention without a mask sees everything; only sdpa reads the flag
-        causal = bool(causal) and base != "eager"
-        return attend(module, query, key, value, attention_mask, handlers, causal=causal, **kwargs)
+        # the map is of the model as it runs: eager attention without a mask sees everything, only sdpa reads the flag;
+        # sdpa has no softcap and no sinks (older transformers drop them in silence)
+        if base == "eager":
+            causal = False
+        else:
+            kwargs = {name: value for name, value in kwargs.items() if name not in ("softcap", "s_aux")}
+        return attend(module, query, key, value, attention_mask, handlers, causal=bool(causal), **kwargs)
 
     return dispatch
 

@@ -31,8 +31,10 @@ def test_every_family_and_head_agrees_with_the_bare_model(family, head):
         assert "gradients reach every map" in done
     if model.family.maps and model.family.gates_scale_maps:
         assert "gates at 0 equal maps times 0" in done
-    if model.model.can_generate():
-        assert "gates act alike in generate" in done
+    if model.model.can_generate() and "decoder" in model.kinds:
+        cached = next(check for check in report.checks if check.name.startswith("gates act alike in generate"))
+        # older versions of two families answer differently with their own cache, without any hook
+        assert cached.passed or (family in ("megatron-bert", "roformer") and "own cache" in cached.detail)
 
 
 def test_the_families_of_the_table_are_all_tried():
@@ -79,6 +81,16 @@ def test_variants(family, head, attributes, implementation):
     model = tiny.make(family, head, config=config)
     maps.set_implementation(model.config, implementation if model._supports_sdpa else "eager")
     assert tiny.wrap(model, tiny.tokenizer(family)).verify().ok
+
+
+def test_a_softcap_that_the_bare_model_drops_is_not_in_its_maps():
+    """Older versions let Gemma 2 run under sdpa and drop its softcap: the maps are of the model as it runs."""
+    model = tiny.make("gemma2")
+    if not model._supports_sdpa:
+        pytest.skip("this version of transformers runs Gemma 2 in eager attention only")
+    maps.set_implementation(model.config, "sdpa")
+    report = tiny.wrap(model, tiny.tokenizer("gemma2")).verify()
+    assert [check for check in report.lacks if check.name.startswith("eager agrees with the model's implementation")]
 
 
 def test_an_encoder_decoder_of_two_families():

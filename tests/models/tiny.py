@@ -176,7 +176,8 @@ CONFIGS: dict[str, Callable[[], Any]] = {
     "qwen3": lambda: t.Qwen3Config(**_grouped()),
     "gemma": lambda: t.GemmaConfig(**_grouped()),
     "gemma2": lambda: t.Gemma2Config(
-        **_grouped(attn_logit_softcapping=5.0, final_logit_softcapping=5.0, sliding_window=4, query_pre_attn_scalar=6)
+        attn_implementation="eager",
+        **_grouped(attn_logit_softcapping=5.0, final_logit_softcapping=5.0, sliding_window=4, query_pre_attn_scalar=6),
     ),
     "gemma3_text": lambda: t.Gemma3TextConfig(
         **_grouped(sliding_window=4, query_pre_attn_scalar=6, layer_types=["sliding_attention", "full_attention"])
