@@ -140,9 +140,11 @@ describe("anywidget hosts", () => {
     words.checked = true;
     words.dispatchEvent(new Event("change", { bubbles: true }));
     expect(model.sent[0]).toMatchObject({ ask: "words", words: true });
+    model.emit("msg:custom", { id: model.sent[0]?.id, answer: "error", message: "No words here." }, []);
+    expect(found(el, ".hw-state").textContent).toBe("No words here.");
     model.set("status", "this AttentionView is closed: make a new one");
     await frameDone();
-    expect(found(el, ".hw-state").textContent).toBe("this AttentionView is closed: make a new one");
+    expect(found(el, ".hw-state").textContent).toContain("this AttentionView is closed: make a new one");
   });
 
   it("attribution: a head of the totals is a selection, a view is a trait", async () => {

@@ -53,6 +53,7 @@ export function mount(el: HTMLElement, first: AttentionProps, events: AttentionE
   let zoom = 1;
   let width = 720;
   let identity = "";
+  let failure = "";
   let selection = "";
 
   const root = rootOf(el, "attention", first.document.title, signal);
@@ -139,6 +140,7 @@ export function mount(el: HTMLElement, first: AttentionProps, events: AttentionE
     say(title, document.title);
     const identityNow = JSON.stringify([document.text, document.provenance, document.panels.map(shapeOf)]);
     store.load(document.maps, buffer, document.words, identityNow !== identity);
+    if (identityNow !== identity) failure = "";
     identity = identityNow;
     const selectionNow = JSON.stringify(document.selected);
     if (selectionNow !== selection) {
@@ -203,7 +205,7 @@ export function mount(el: HTMLElement, first: AttentionProps, events: AttentionE
     });
 
     const maps: MapValues[] = [];
-    const messages: string[] = props.status ? [props.status] : [];
+    const messages = [props.status ?? "", failure].filter((one) => one !== "");
     for (const head of heads) {
       const found = store.state({ view: "attention", head });
       if (found.status === "ready") maps.push(found.map);
@@ -257,7 +259,14 @@ export function mount(el: HTMLElement, first: AttentionProps, events: AttentionE
       props = next;
       render();
     },
-    receive: (answer, buffer) => store.receive(answer, buffer),
+    receive(answer, buffer) {
+      if (store.receive(answer, buffer)) return true;
+      // What else can fail is the switch to whole words.
+      if (answer.answer !== "error") return false;
+      failure = answer.message;
+      render();
+      return true;
+    },
     destroy() {
       store.dispose();
       teardown.abort();

@@ -70,6 +70,7 @@ export function mount(
   let drawn: "matrix" | "lines" = "matrix";
   let width = 720;
   let identity = "";
+  let failure = "";
   let selection = "";
   let decoded: {
     readonly panel: AttributionPanel;
@@ -200,6 +201,7 @@ export function mount(
       document.panels.map((one) => [one.kind, one.layers, one.heads, one.query.length, one.key.length]),
     ]);
     store.load(document.maps, buffer, props.words, identityNow !== identity);
+    if (identityNow !== identity) failure = "";
     identity = identityNow;
     const selectionNow = JSON.stringify(document.selected);
     if (selectionNow !== selection) {
@@ -208,7 +210,7 @@ export function mount(
     }
     const panel = panelOf(document, kind);
     renderControls(panel);
-    const messages: string[] = props.status ? [props.status] : [];
+    const messages = [props.status ?? "", failure].filter((one) => one !== "");
     aside.hidden = panel === null;
     strips.hidden = panel === null;
     maps.hidden = panel === null;
@@ -331,7 +333,14 @@ export function mount(
       props = next;
       render();
     },
-    receive: (answer, buffer) => store.receive(answer, buffer),
+    receive(answer, buffer) {
+      if (store.receive(answer, buffer)) return true;
+      // What else can fail is the switch to whole words.
+      if (answer.answer !== "error") return false;
+      failure = answer.message;
+      render();
+      return true;
+    },
     destroy() {
       store.dispose();
       teardown.abort();

@@ -28,7 +28,8 @@ export function mountStrip(signal: AbortSignal, told: (text: string, spoken: boo
   const overlay = h("div", { class: "hw-overlay", "aria-hidden": "true" });
   const stage = h("div", { class: "hw-stage" }, picture, overlay);
   const scroll = h("div", { class: "hw-scroll hw-strip", tabindex: 0, role: "group" }, stage);
-  const element = h("div", {}, title, scroll);
+  const key = h("div", { "aria-hidden": "true" });
+  const element = h("div", { class: "hw-strips" }, title, scroll, key);
   let props: StripProps | null = null;
   let layout: StripLayout | null = null;
   let at: number | null = null;
@@ -127,19 +128,15 @@ export function mountStrip(signal: AbortSignal, told: (text: string, spoken: boo
       props = next;
       const strip = layoutStrip(next.tokens, Math.max(120, next.width - 4), next.mirrored, next.palette);
       layout = strip;
-      const body =
-        drawStrip(strip, next.tokens, next.palette) +
-        legend(0, strip.height + 8, strip.scale, {
-          title: "attribution of a token: solid supports, dashed opposes",
-          unit: next.unit,
-          palette: next.palette,
-          width: Math.min(strip.width, 420),
-        });
-      const height = strip.height + 8 + LEGEND_HEIGHT;
-      paint(picture, drawing(strip.width, height, body));
+      const unit = next.unit;
+      const wide = Math.min(strip.width, 420);
+      const meaning = "attribution of a token: solid supports, dashed opposes";
+      const colors = { title: meaning, unit, palette: next.palette, width: wide };
+      paint(picture, drawing(strip.width, strip.height, drawStrip(strip, next.tokens, next.palette)));
+      paint(key, drawing(wide, LEGEND_HEIGHT, legend(0, 0, strip.scale, colors)));
       say(title, next.title);
       set(scroll, "aria-label", `${next.title}. Arrow keys move from token to token.`);
-      size(stage, strip.width, height);
+      size(stage, strip.width, strip.height);
       if (at !== null && at >= next.tokens.positions.length) {
         at = null;
         pinned = false;

@@ -293,10 +293,10 @@ export function overviewMarks(layout: OverviewLayout, marked: readonly Marked[],
     marked
       .map((head) =>
         rect(
-          layout.x + head.index * layout.pitch - 1,
-          layout.y + head.layer * layout.pitch - 1,
-          layout.side + 2,
-          layout.side + 2,
+          layout.x + head.index * layout.pitch - 1.5,
+          layout.y + head.layer * layout.pitch - 1.5,
+          layout.side + 3,
+          layout.side + 3,
           {
             fill: "none",
             stroke: stroke ?? head.color,
