@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "AttentionMaps": "headwidgets.models.attend",
+    "AttentionMaps": "headwidgets.models.attention",
     "AttentionView": "headwidgets.widgets",
     "Attribution": "headwidgets.attribution",
     "AttributionView": "headwidgets.widgets",

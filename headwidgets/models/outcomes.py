@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from headwidgets.errors import InputError
-from headwidgets.text.encoding import encode, encode_side, segments_of
+from headwidgets.text.encoding import encode_side, segments_of
 from headwidgets.text.examples import Batch, Example, as_texts, pad
 from headwidgets.text.labels import IGNORED, as_labels, label_kind, labels_from
 
@@ -99,17 +99,12 @@ class Questions:
 
     # ---- labels by kind -------------------------------------------------------------------------------
 
-    def _encode(self) -> list[Example]:
-        """One input side, also for an encoder-decoder with a classifier, which makes its own decoder input."""
-        limit = self.model.max_positions
-        return [encode(self.model.tokenizer, t, limit=limit, where=f"text {i}") for i, t in enumerate(self.texts)]
-
     def _classified(self, labels: Any, _: int) -> tuple[list[Example], list[NDArray[Any]]]:
         right = as_labels(labels, len(self.texts), self.model)
-        return self._encode(), [np.asarray(label)[None] for label in right]
+        return self.model.encode(self.texts), [np.asarray(label)[None] for label in right]
 
     def _words(self, labels: Any, _: int) -> tuple[list[Example], list[NDArray[Any]]]:
-        examples = self._encode()
+        examples = self.model.encode(self.texts)
         found: list[NDArray[Any]] = as_labels(labels, len(self.texts), self.model, examples)
         return examples, found
 
@@ -149,7 +144,7 @@ class Questions:
         if mask is None:
             raise InputError("the tokenizer has no mask token, which evaluating a masked language model needs")
         examples, labels = [], []
-        for i, example in enumerate(self._encode()):
+        for i, example in enumerate(self.model.encode(self.texts)):
             side = example.source
             free = np.flatnonzero(~np.asarray(side.special))
             generator = np.random.default_rng((seed, i))
