@@ -22,6 +22,8 @@ from headwidgets.wire.source import Source
 
 log = logging.getLogger("headwidgets")
 
+_VIEW_STATE = ("selected", "pruned", "words", "hide_special", "mode", "view", "score", "kind", "count")
+
 LIVE: "weakref.WeakSet[Any]" = weakref.WeakSet()
 """Widgets that were made and not collected yet; `headwidgets.doctor` lists those still open."""
 
@@ -86,6 +88,9 @@ class HeadWidget(Quiet, Pictured, anywidget.AnyWidget):
     version = t.Int(help="Grows by one with every change of the document; sent last.").tag(sync=True)
     theme = t.Enum(("auto", "light", "dark"), "auto", help="Colours; auto follows the page.").tag(sync=True)
     status = t.Unicode(help="What is running, in words; empty when idle. An error ends here too.").tag(sync=True)
+    kept = t.Bool(help="The page keeps this view when the saved output changes; our JupyterLab extension says so.").tag(
+        sync=True, echo_update=False
+    )
 
     shapes: Shapes
 
@@ -99,6 +104,8 @@ class HeadWidget(Quiet, Pictured, anywidget.AnyWidget):
         document, buffer = pack(self._shown(current))
         super().__init__(document=document, buffer=buffer, version=1, **options)
         self.on_msg(self._receive)
+        names = [name for name in _VIEW_STATE if self.has_trait(name)]
+        self.observe(lambda _: self._refresh_soon(), names)
         LIVE.add(self)
 
     @t.default("_esm")

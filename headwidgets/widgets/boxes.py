@@ -19,6 +19,7 @@ class HeadBox(Quiet, Pictured, ipywidgets.VBox):
         self._here = threading.local()
         self._links: list[Any] = []
         super().__init__(children=children, **options)
+        self.observe(lambda _: self._refresh_soon(), [n for n in ("selected", "count") if self.has_trait(n)])
         LIVE.add(self)
 
     def set_state(self, sync_data: Any) -> None:

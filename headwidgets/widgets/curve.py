@@ -23,7 +23,8 @@ class CurveFigure:
     """Metric against number of pruned heads: a line, its 95 % band and the point where the slider stands."""
 
     def __init__(self, metric: str, n_heads: int) -> None:
-        self._x = bqplot.LinearScale(min=0.0, max=float(max(n_heads, 1)), allow_padding=False)
+        self._x = bqplot.LinearScale(allow_padding=False)
+        self._span(n_heads)
         self._y = bqplot.LinearScale()
         scales = {"x": self._x, "y": self._y}
         style = {"fill": INK, "font-size": "11px"}
@@ -76,8 +77,7 @@ class CurveFigure:
 
     def show(self, points: Sequence[CurvePoint], current: CurvePoint | None, n_heads: int) -> None:
         """Draw the known points, by count ascending, and the one where the slider stands."""
-        if self._x.max != max(n_heads, 1):
-            self._x.max = float(max(n_heads, 1))
+        self._span(n_heads)
         counts = np.array([point["count"] for point in points], dtype=np.float64)
         estimates = [point["estimate"] for point in points]
         with self._line.hold_sync():
@@ -93,6 +93,13 @@ class CurveFigure:
                 self._mark.x = np.array([float(current["count"])])
                 self._mark.y = np.array([current["estimate"]["value"]])
             self._mark.visible = current is not None
+
+    def _span(self, n_heads: int) -> None:
+        """Show 0 to all heads, with room for the marks at both ends."""
+        most = float(max(n_heads, 1))
+        if self._x.max != 1.02 * most:
+            with self._x.hold_sync():
+                self._x.min, self._x.max = -0.02 * most, 1.02 * most
 
     def close(self) -> None:
         """Take the figure and everything in it from the page."""

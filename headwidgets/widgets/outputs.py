@@ -4,12 +4,16 @@ import contextvars
 import os
 import threading
 import uuid
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from headwidgets.errors import HeadwidgetsError
 
 _KEPT_OUTPUTS = 8
+_CALM = 1.0
+"""Seconds without a change after which the saved output follows what the user chose."""
 
 
 class Pictured:
@@ -115,10 +119,24 @@ class Pictured:
             shown = self.__dict__.setdefault("_outputs", _Outputs())
             shown.remember(identity, data)
 
-    def _refresh_outputs(self) -> None:
-        """Replace what the notebook keeps of the widget by its present state; safe from any thread."""
+    def _is_kept(self) -> bool:
+        """Whether the page said that it keeps the live view when the output's saved data change."""
+        return _any_kept(self)
+
+    def _refresh_soon(self) -> None:
+        """Bring the saved output up to date when the user has stopped for a moment; only where views are kept."""
         shown: _Outputs | None = self.__dict__.get("_outputs")
-        if shown is None or getattr(self, "comm", None) is None:
+        if shown is not None and self._is_kept():
+            shown.later(weakref.WeakMethod(self._refresh_outputs))
+
+    def _refresh_outputs(self) -> None:
+        """Replace what the notebook keeps of the widget by its present state; safe from any thread.
+
+        Where a page would build the live view anew (any but JupyterLab with our extension), this happens once,
+        when the first work is done: later it would take the focus from under the user's hand.
+        """
+        shown: _Outputs | None = self.__dict__.get("_outputs")
+        if shown is None or getattr(self, "comm", None) is None or not shown.may_update(self._is_kept()):
             return
         try:
             data = self._bundle()
@@ -135,6 +153,8 @@ class _Outputs:
         self._lock = threading.Lock()
         self._identities: list[str] = []
         self._last: dict[str, Any] = {}
+        self._updates = 0
+        self._timer: threading.Timer | None = None
         # update messages name the cell that made the output: what the kernel knows about it lives in the context
         self._context = contextvars.copy_context()
 
@@ -142,7 +162,27 @@ class _Outputs:
         with self._lock:
             self._identities = [*self._identities, identity][-_KEPT_OUTPUTS:]
             self._last = data
+            self._updates = 0
             self._context = contextvars.copy_context()
+
+    def may_update(self, kept: bool) -> bool:
+        with self._lock:
+            return kept or self._updates == 0
+
+    def later(self, refresh: Callable[[], Callable[[], None] | None]) -> None:
+        """Call what `refresh` refers to, if it is still there, once nothing has asked for a moment."""
+
+        def run() -> None:
+            function = refresh()
+            if function is not None:
+                function()
+
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = threading.Timer(_CALM, run)
+            self._timer.daemon = True
+            self._timer.start()
 
     def update(self, data: dict[str, Any]) -> None:
         from IPython.display import publish_display_data
@@ -151,5 +191,10 @@ class _Outputs:
             if data == self._last:
                 return
             self._last = data
+            self._updates += 1
             for identity in self._identities:
                 self._context.copy().run(publish_display_data, data, transient={"display_id": identity}, update=True)
+
+
+def _any_kept(widget: Any) -> bool:
+    return bool(getattr(widget, "kept", False)) or any(_any_kept(child) for child in getattr(widget, "children", ()))

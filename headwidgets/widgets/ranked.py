@@ -4,8 +4,10 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from headwidgets.errors import InputError
-from headwidgets.scores import Head
+from headwidgets.scores import Head, HeadScores
 from headwidgets.widgets.heads import Shapes, as_heads, check_heads
 from headwidgets.wire.documents import CurvePoint, EstimateData
 
@@ -44,8 +46,14 @@ class Rankings:
             raise InputError("the ranking has no heads: pass scores or heads, most important first")
         with self._lock:
             self._orders[method] = heads[::-1]
-            if scored:
-                self.scores[method] = ranking
+            self.scores[method] = ranking if scored else self._places(heads[::-1])
+
+    def _places(self, order: tuple[Head, ...]) -> HeadScores:
+        """When each head goes, as a score to draw: larger is later, NaN is not in the ranking."""
+        values = {kind: np.full(shape, np.nan) for kind, shape in self._shapes.items()}
+        for place, head in enumerate(order):
+            values[head.kind][head.layer, head.index] = place
+        return HeadScores(values, name="place in the order of pruning")
 
     def order(self, method: str) -> tuple[Head, ...]:
         """Return the heads in the order of pruning; empty while the method has not been measured."""

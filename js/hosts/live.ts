@@ -14,6 +14,7 @@ export interface LiveState {
   buffer: Buffer;
   version: number;
   theme: ThemeName;
+  kept: boolean;
 }
 
 /** The document and its bytes, checked when they came and the same objects until the next ones come. */
@@ -95,6 +96,12 @@ export function showLive<S extends LiveState, D extends Document, P>(host: LiveH
   for (const name of names) model.on(`change:${name}`, soon);
   watchTheme(soon, control.signal);
   show();
+  // Inside our own output renderer this view stays when the saved data change: then Python may bring them up to date.
+  setTimeout(() => {
+    if (control.signal.aborted || model.get("kept") || !el.closest(".hw-output")) return;
+    model.set("kept", true);
+    model.save_changes();
+  });
   return () => {
     control.abort();
     for (const name of names) model.off(`change:${name}`, soon);

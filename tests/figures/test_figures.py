@@ -22,8 +22,10 @@ from .documents import all_documents
 
 DOCUMENTS = all_documents()
 KINDS = list(DOCUMENTS)
-ELEMENTS = {"svg", "g", "rect", "path", "text", "tspan", "title", "desc", "line", "circle", "image", "polyline", "polygon",
-            "defs", "pattern", "linearGradient", "stop", "clipPath", "use", "ellipse"}  # fmt: skip
+ELEMENTS = {
+    *("svg", "g", "rect", "path", "text", "tspan", "title", "desc", "line", "circle", "image", "polyline", "polygon"),
+    *("defs", "pattern", "linearGradient", "stop", "clipPath", "use", "ellipse"),
+}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -151,7 +153,7 @@ def test_a_picture_may_be_drawn_inside_a_running_event_loop():
 
 
 def test_a_damaged_document_is_a_sentence():
-    with pytest.raises(figures.DrawingError, match="the grid could not be drawn: .*title.* is missing"):
+    with pytest.raises(figures.DrawingError, match=r"the grid could not be drawn: .*title.* is missing"):
         figures.draw({"schema": 1, "document": "grid"})
     with pytest.raises(figures.DrawingError, match="newer headwidgets"):
         figures.draw({**DOCUMENTS["grid"], "schema": 999})

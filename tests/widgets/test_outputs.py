@@ -203,3 +203,32 @@ def test_a_closed_widget_shows_its_picture_alone(monkeypatch):
     assert VIEW not in published[0]
     assert "image/png" in published[0]
     Page(grid)
+
+
+def test_an_output_follows_later_work_only_where_the_page_keeps_the_view(monkeypatch):
+    published = []
+    monkeypatch.setattr("IPython.display.publish_display_data", lambda data, **more: published.append(data))
+    view = hw.AttentionView(FakeSource(), "a film")
+    view._ipython_display_()
+    for text in ("one", "two", "three"):
+        view.show(text)
+        view.wait()
+    assert len(published) == 2, "shown, and once more when the first work was done"
+    Page(view).set(kept=True)
+    view.show("four")
+    view.wait()
+    assert published[-1]["application/vnd.headwidgets.attention+json"]["text"] == "four"
+
+
+def test_an_output_follows_what_is_chosen_once_the_user_has_stopped(monkeypatch):
+    published = []
+    monkeypatch.setattr("IPython.display.publish_display_data", lambda data, **more: published.append(data))
+    monkeypatch.setattr("headwidgets.widgets.outputs._CALM", 0.05)
+    grid = hw.HeadGrid(np.zeros((4, 6)))
+    grid._ipython_display_()
+    page = Page(grid)
+    page.set(kept=True)
+    for n in range(5):
+        page.set(selected=[["encoder", 0, n]])
+    page.until(lambda: len(published) == 2)
+    assert published[1]["application/vnd.headwidgets.grid+json"]["selected"] == [["encoder", 0, 4]]
