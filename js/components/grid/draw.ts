@@ -193,8 +193,8 @@ export function drawMarks(
   const { layout, ramp } = picture;
   const within = ([kind, layer, head]: HeadRef) =>
     kind === view.panel.kind && layer >= 0 && layer < layout.layers && head >= 0 && head < layout.heads;
-  const dark: string[] = [];
-  const light: string[] = [];
+  // One path per layer and ink: a single path with thousands of crosses is slow to paint.
+  const crosses = new Map<string, string[]>();
   for (const ref of pruned) {
     if (!within(ref)) continue;
     const [, layer, head] = ref;
@@ -204,13 +204,16 @@ export function drawMarks(
     const inset = side * 0.22;
     const arm = num(side - 2 * inset);
     const path = `M${num(x + inset)} ${num(y + inset)}l${arm} ${arm}m0-${arm}l-${arm} ${arm}`;
-    (readableOn(under) === "#ffffff" ? light : dark).push(path);
+    const row = `${readableOn(under)} ${layer}`;
+    const others = crosses.get(row);
+    if (others) others.push(path);
+    else crosses.set(row, [path]);
   }
   const out: string[] = [];
   const stroke = Math.max(1, Math.min(2.2, layout.pitch * 0.09));
   const style = { fill: "none", "stroke-width": stroke, "stroke-linecap": "round" };
-  if (dark.length) out.push(el("path", { d: dark.join(""), stroke: "#10151c", ...style }));
-  if (light.length) out.push(el("path", { d: light.join(""), stroke: "#ffffff", ...style }));
+  for (const [row, paths] of crosses)
+    out.push(el("path", { d: paths.join(""), stroke: row.split(" ")[0], ...style }));
   const ring = selected
     .filter(within)
     .map(([, layer, head]) => {
