@@ -214,15 +214,20 @@ class _Auto:
             slopes = torch.cat([slopes, self.integrand.stored(rows, longer.points[start:])])
             self._put(rows, self._level(spread, rows, slopes, longer))
         del slopes
+        before = np.full(len(self.change), np.inf)
         for n in quadrature.LARGE:
-            rows = self._open()
+            rows = [row for row in self._open() if before[row] > 0]
             if not rows:
                 break
             rule = quadrature.gauss(n)
             maps = spread(self.integrand.summed(rows, rule))
             self.steps[rows] += n
-            self._judge(rows, maps, _sizes(maps - self.maps))
+            error = _sizes(maps - self.maps)
+            bound = self._judge(rows, maps, error)
             self._put(rows, maps)
+            # where errors fall too slowly for the next rule to reach the bound (kinks), no more points are spent
+            hopeless = error * np.minimum(1, error / before) > bound
+            before = np.where(hopeless & np.isfinite(before), 0.0, error)
         return Layer(self.maps, self.change, _totals(self.maps), self.steps, self.settled)
 
     def _open(self) -> list[int]:
@@ -249,7 +254,8 @@ class _Auto:
         self._judge(rows, maps, quadrature.unseen(first, before, last, n, rule.degree))
         return maps
 
-    def _judge(self, rows: list[int], maps: Tensor, error: Floats) -> None:
+    def _judge(self, rows: list[int], maps: Tensor, error: Floats) -> Floats:
+        """Settle the rows whose error is small enough; returns what is, [all rows]."""
         _check(maps[rows], self.integrand.site)
         noise = 8 * torch.finfo(self.integrand.start.dtype).eps * np.maximum(1, self.clean.values.abs().cpu().numpy())
         allowed = self.tolerance * np.maximum(np.abs(self.change), FLOOR)
@@ -257,6 +263,7 @@ class _Auto:
         gap = np.abs(_totals(maps) - self.change)
         good = (error <= bound) & (gap <= allowed + noise)
         self.settled[rows] = good[rows]
+        return np.asarray(bound)
 
 
 def _sizes(maps: Tensor) -> Floats:

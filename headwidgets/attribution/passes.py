@@ -125,7 +125,7 @@ def check_model(model: Any) -> None:
         )
     if not model.family.gates_scale_maps:
         raise UnsupportedError(
-            f"in a {root.config.model_type} model the output projection does not read what the maps made of the values: "
+            f"in a {root.config.model_type} model the output projection does not read what maps make of the values: "
             f"{model.family.note or 'scaling a map is something else there'}"
         )
 

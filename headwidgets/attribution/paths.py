@@ -292,7 +292,7 @@ class _Draft:
             self.attention[kind][at, :heads] = done.maps[own].detach()[row, :, :query, :key].float().cpu().numpy()
         if not layer.settled[row]:
             self.notes.append(
-                f"{kind} layer {at}: after {layer.steps[row]} points the integral had not settled within the tolerance, "
+                f"{kind} layer {at}: {layer.steps[row]} points in, the integral had not settled within the tolerance, "
                 f"its integration error is {layer.gap[row]:.1e}."
             )
 
