@@ -1,6 +1,7 @@
 """`HeadModel`: a user's own Hugging Face model, with its heads within reach. It is left as it was found."""
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
@@ -287,7 +288,13 @@ def wrap(model: Any, tokenizer: Any) -> HeadModel:
     return HeadModel(model, tokenizer)
 
 
-def load(path: str, task: str = "auto", device: str = "auto", dtype: str = "auto", **options: Any) -> HeadModel:
+def load(
+    path: "str | os.PathLike[str]",
+    task: str = "auto",
+    device: "str | torch.device" = "auto",
+    dtype: "str | torch.dtype" = "auto",
+    **options: Any,
+) -> HeadModel:
     """Load a model and its tokenizer from a folder or a hub id.
 
     Args:
@@ -295,8 +302,13 @@ def load(path: str, task: str = "auto", device: str = "auto", dtype: str = "auto
         task: ``auto`` (what the configuration names), ``sequence-classification``, ``token-classification``,
             ``masked-lm``, ``causal-lm``, ``seq2seq`` or ``base``.
         device: ``auto``, ``cpu``, ``cuda``, ``mps``.
-        dtype: ``auto`` (float32 on CPU), or a torch dtype's name.
-        options: Passed to ``from_pretrained``.
+        dtype: ``auto`` (float32 on CPU), or a torch dtype or its name.
+        options: ``tokenizer=`` (a tokenizer, or where one is), else passed to ``from_pretrained``. Weights come from
+            safetensors files only, unless ``use_safetensors=False``.
+
+    Raises:
+        InputError: nothing there, no model, no tokenizer, or an argument that does not fit.
+        UnsupportedError: nobody knows where the model's heads are.
     """
     from headwidgets.models.loading import load as _load
 
