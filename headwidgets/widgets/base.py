@@ -100,7 +100,7 @@ class HeadWidget(Quiet, Pictured, anywidget.AnyWidget):
         self._guard = threading.RLock()
         self._outbox: deque[dict[str, Any]] = deque()
         self._here = threading.local()
-        self._lane = Lane(f"headwidgets {type(self).__name__}", self._refresh_outputs)
+        self._lane = Lane(f"headwidgets {type(self).__name__}", self._refresh_soon)
         document, buffer = pack(self._shown(current))
         super().__init__(document=document, buffer=buffer, version=1, **options)
         self.on_msg(self._receive)
@@ -204,7 +204,12 @@ class HeadWidget(Quiet, Pictured, anywidget.AnyWidget):
 
     def wait(self, timeout: float | None = None, *, background: bool = True) -> bool:
         """Block until the widget's running work is done; see `Pictured.wait`."""
-        return self._lane.wait(timeout, background=background)
+        ended = self._lane.wait(timeout, background=background)
+        self._settle_outputs()
+        return ended
+
+    def _busy(self) -> bool:
+        return self._lane.busy
 
     def _first(self, seconds: float) -> None:
         """Give work that was just begun a moment, so that the first picture is whole and errors surface here."""

@@ -27,6 +27,9 @@ class HeadBox(Quiet, Pictured, ipywidgets.VBox):
         with self._receiving():
             super().set_state(sync_data)
 
+    def _busy(self) -> bool:
+        return _busy_inside(self)
+
     def close(self) -> None:
         """Cancel running work, free what is held and take everything from the page."""
         for link in self.__dict__.get("_links", ()):
@@ -43,6 +46,12 @@ def _close(widget: Any) -> None:
     widget.close()
 
 
+def _busy_inside(widget: Any) -> bool:
+    """Whether any widget of ours inside a box is at work."""
+    inside = getattr(widget, "children", ())
+    return any(child._busy() if isinstance(child, Pictured) else _busy_inside(child) for child in inside)
+
+
 def refresher(widget: Pictured) -> Any:
     """Return a callback that brings the saved output of `widget` up to date, without keeping it alive."""
     reference = weakref.ref(widget)
@@ -50,6 +59,6 @@ def refresher(widget: Pictured) -> Any:
     def refresh() -> None:
         alive = reference()
         if alive is not None:
-            alive._refresh_outputs()
+            alive._refresh_soon()
 
     return refresh

@@ -153,6 +153,7 @@ class Explorer(HeadBox):
         """Block until all parts have done their work; see `Pictured.wait`."""
         parts: list[Pictured] = [part for part in self._parts() if not isinstance(part, HeadGrid)]
         ended = [part.wait(timeout) for part in parts]
+        self._settle_outputs()
         return all(ended)
 
 

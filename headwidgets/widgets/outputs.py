@@ -42,6 +42,7 @@ class Pictured:
         Raises:
             The error of work that failed since the last call.
         """
+        self._settle_outputs()
         return True
 
     def save(
@@ -119,24 +120,26 @@ class Pictured:
             shown = self.__dict__.setdefault("_outputs", _Outputs())
             shown.remember(identity, data)
 
-    def _is_kept(self) -> bool:
-        """Whether the page said that it keeps the live view when the output's saved data change."""
-        return _any_kept(self)
+    def _busy(self) -> bool:
+        """Whether the widget's work runs or waits."""
+        return False
 
     def _refresh_soon(self) -> None:
-        """Bring the saved output up to date when the user has stopped for a moment; only where views are kept."""
+        """Bring the saved output up to date when nothing has happened for a moment; never blocks.
+
+        Where a page would build the live view anew (any but JupyterLab with our extension, which says so by `kept`),
+        this happens once, when the first work is done: later it would take the focus from under the user's hand.
+        """
         shown: _Outputs | None = self.__dict__.get("_outputs")
-        if shown is not None and self._is_kept():
+        if shown is not None and getattr(self, "comm", None) is not None and shown.may_update(_any_kept(self)):
             shown.later(weakref.WeakMethod(self._refresh_outputs))
 
     def _refresh_outputs(self) -> None:
-        """Replace what the notebook keeps of the widget by its present state; safe from any thread.
-
-        Where a page would build the live view anew (any but JupyterLab with our extension), this happens once,
-        when the first work is done: later it would take the focus from under the user's hand.
-        """
+        """Replace what the notebook keeps of the widget by its present state; safe from any thread."""
         shown: _Outputs | None = self.__dict__.get("_outputs")
-        if shown is None or getattr(self, "comm", None) is None or not shown.may_update(self._is_kept()):
+        if shown is None or getattr(self, "comm", None) is None:
+            return
+        if self._busy():  # drawing would be in the way of an answer; the end of the work calls again
             return
         try:
             data = self._bundle()
@@ -144,6 +147,12 @@ class Pictured:
             return
         if getattr(self, "comm", None) is not None:
             shown.update(data)
+
+    def _settle_outputs(self) -> None:
+        """Do now what `_refresh_soon` planned; for whoever waits."""
+        shown: _Outputs | None = self.__dict__.get("_outputs")
+        if shown is not None and shown.forget_plan():
+            self._refresh_outputs()
 
 
 class _Outputs:
@@ -169,10 +178,19 @@ class _Outputs:
         with self._lock:
             return kept or self._updates == 0
 
+    def forget_plan(self) -> bool:
+        """Whether an update was planned; it is no more."""
+        with self._lock:
+            planned, self._timer = self._timer, None
+            if planned is not None:
+                planned.cancel()
+            return planned is not None
+
     def later(self, refresh: Callable[[], Callable[[], None] | None]) -> None:
         """Call what `refresh` refers to, if it is still there, once nothing has asked for a moment."""
 
         def run() -> None:
+            self.forget_plan()
             function = refresh()
             if function is not None:
                 function()

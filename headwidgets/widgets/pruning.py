@@ -364,7 +364,9 @@ class PruningExplorer(HeadBox):
 
     def wait(self, timeout: float | None = None, *, background: bool = True) -> bool:
         """Block until ranking, estimate and (with `background`) the curve are computed; see `Pictured.wait`."""
-        return self.panel.wait(timeout, background=background)
+        ended = self.panel.wait(timeout, background=background)
+        self._settle_outputs()
+        return ended
 
     def close(self) -> None:
         """Cancel running work, free what is held and take everything from the page."""
