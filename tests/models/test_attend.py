@@ -10,6 +10,7 @@ import transformers as t
 import headwidgets as hw
 from headwidgets.errors import InputError, MemoryLimitError, UnsupportedError, VerificationError
 from headwidgets.models.attend import AttentionMaps, attend
+from headwidgets.models.maps import configs, set_implementation
 from headwidgets.models.model import HeadModel
 from headwidgets.scores import Head
 from tests.models.tiny import made
@@ -18,10 +19,17 @@ TEXT = "the old cat sat on the red mat"
 FIELDS = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
 
 
+def eager_copy(model: HeadModel):
+    """A copy with eager attention in every part; older transformers forget T5's encoder in set_attn_implementation."""
+    bare = copy.deepcopy(model.model)
+    for config in configs(bare):
+        set_implementation(config, "eager")
+    return bare
+
+
 def eager(model: HeadModel, **inputs) -> dict[str, list[np.ndarray]]:
     """What the bare model's own eager attention says, by kind, from an independent forward pass."""
-    bare = copy.deepcopy(model.model)
-    bare.set_attn_implementation("eager")
+    bare = eager_copy(model)
     with torch.inference_mode():
         out = bare(**inputs, output_attentions=True, **({"use_cache": False} if "decoder" in model.kinds else {}))
     if model.is_encoder_decoder:
@@ -242,8 +250,7 @@ SEQ2SEQ = ["marian", "bart", "t5"]
 
 
 def generated(model, n_tokens, **inputs):
-    bare = copy.deepcopy(model.model)
-    bare.set_attn_implementation("eager")
+    bare = eager_copy(model)
     bare.generation_config.update(max_length=None, eos_token_id=None, forced_eos_token_id=None)
     return bare.generate(
         **inputs,
