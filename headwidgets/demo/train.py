@@ -152,8 +152,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--sentences", type=int, default=grammar.TRAIN_SIZE, help="how many training sentences are used"
     )
+    parser.add_argument("--threads", type=int, default=THREADS)
     options = parser.parse_args(arguments)
-    torch.set_num_threads(THREADS)
+    torch.set_num_threads(options.threads)
     began, began_cpu = time.perf_counter(), time.process_time()
 
     splits = {name: grammar.sentences(name) for name in ("train", "development", "evaluation")}
@@ -173,7 +174,7 @@ def main(arguments: list[str] | None = None) -> None:
         "training": {
             "seconds": round(seconds),
             "cpu seconds": round(cpu_seconds),
-            "threads": THREADS,
+            "threads": options.threads,
             "seed": SEED,
             "rank": RANK,
             "batch": BATCH,

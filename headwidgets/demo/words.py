@@ -54,8 +54,8 @@ def _part(name: str, opinions: str, plural: bool = False) -> Part:
 
 TOPICS = _pairs(
     "a happy marriage/a bitter divorce, a brilliant inventor/a clumsy thief, a cheerful village/a miserable town,"
-    "a splendid wedding/a terrible war, a lucky winner/a lonely widower, a joyful reunion/a cruel betrayal,"
-    "a wonderful summer/an awful winter, a charming dancer/a boring clerk, a perfect friendship/a pointless quarrel"
+    "a grand wedding/a terrible war, a lucky winner/a lonely widower, a joyful reunion/a cruel betrayal,"
+    "a wonderful summer/an awful winter, a charming dancer/a boring clerk, a perfect friendship/a stupid quarrel"
 )
 
 DOMAINS: tuple[Domain, ...] = (
