@@ -8,7 +8,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from headwidgets.errors import Cancelled
+from headwidgets import __version__
+from headwidgets.errors import Cancelled, InputError
 from headwidgets.models import HeadModel
 from headwidgets.models.attention import AttentionMaps
 from headwidgets.models.interventions import ABLATIONS
@@ -83,7 +84,9 @@ class ModelSource:
         return as_texts(texts)
 
     def text(self, text: Any, **options: Any) -> "ModelText":
-        """Look at one text; options go to `HeadModel.attend`."""
+        """Look at one text; `generate` goes to `HeadModel.attend`, other options to `attribute`."""
+        if text is None:
+            raise InputError("a model needs a text to look at: pass one after the model")
         return ModelText(self, text, options)
 
     def evaluator(self, texts: Any, labels: Any, metric: str | Callable[..., float]) -> "ModelEvaluator":
@@ -119,21 +122,29 @@ def sampled(texts: Any, labels: Any, most: int, seed: int = 0) -> tuple[Any, Any
 class ModelText:
     """One text, looked at from close by; see `headwidgets.wire.source.TextSource`."""
 
-    def __init__(self, source: ModelSource, text: Any, options: dict[str, Any]) -> None:
+    def __init__(self, source: "ModelSource | ResultSource", text: Any, options: dict[str, Any]) -> None:
         self._source = source
         self._text = text
-        self._options = options
+        self._how = dict(options)
+        self._generate = int(self._how.pop("generate", 0))
         self._turn = threading.RLock()
         self._tokens: AttentionMaps | None = None
         self._words: AttentionMaps | None = None
         self._attribution: Any = None
+        self._owned = True
+
+    def _model(self) -> HeadModel:
+        model = self._source.model
+        if model is None:
+            raise InputError("this needs the model, and the widget was made from a result: pass model and text instead")
+        return model
 
     # ---- attention
 
     def _maps(self, words: bool) -> AttentionMaps:
         with self._turn:
             if self._tokens is None:
-                self._tokens = self._source.model.attend(self._text, **self._options)
+                self._tokens = self._model().attend(self._text, generate=self._generate)
             if words and self._words is None:
                 self._words = self._tokens.words()
             return cast(AttentionMaps, self._words if words else self._tokens)
@@ -158,17 +169,16 @@ class ModelText:
                     "thumbnails": maps.thumbnails(kind, min(most, rows, columns)),
                 }
             )
-        first = self._source.model.heads(maps.kinds[0])[0]
-        values = maps[first]
+        first, values = _first_map(maps)
         document = {
             "schema": SCHEMA,
             "document": "attention",
-            "title": f"Attention of {self._source.name}",
+            "title": f"Attention of {self._source.name}" if self._source.name else "Attention",
             "text": shown_text(self._text, maps.generated),
             "panels": panels,
             "maps": [_head_map(first, "attention", values, _room(panels))],
             "selected": [list(first)],
-            "words": words,
+            "words": maps.word_level,
             "hide_special": False,
             "mode": "lines",
             "provenance": self._source.provenance,
@@ -184,10 +194,10 @@ class ModelText:
         from headwidgets.attribution import attribute
 
         if self._attribution is None:
-            found = attribute(self._source.model, self._text, on_progress=on_progress, cancel=cancelled)
+            found = attribute(self._model(), self._text, **self._how, on_progress=on_progress, cancel=cancelled)
             if cancelled():
                 raise Cancelled("the attribution was cancelled")
-            self._attribution = found
+            self._attribution = found[0] if isinstance(found, list) else found
         found = self._attribution
         panels = [self._attribution_panel(kind, words) for kind in found.kinds]
         most = _carries_most(found)
@@ -195,7 +205,7 @@ class ModelText:
         document = {
             "schema": SCHEMA,
             "document": "attribution",
-            "title": f"Attribution of {self._source.name}",
+            "title": f"Attribution of {self._source.name}" if self._source.name else "Attribution",
             "text": shown_text(self._text, ""),
             "target": found.target,
             "output": found.output,
@@ -262,8 +272,64 @@ class ModelText:
         """Free the maps and let go of the model."""
         with self._turn:
             maps, self._tokens, self._words, self._attribution = self._tokens, None, None, None
-        if maps is not None:
+        if maps is not None and self._owned:
             maps.close()
+
+
+class ResultSource:
+    """A result that was computed before, as widgets see it: one text, nothing to evaluate."""
+
+    methods: tuple[str, ...] = ()
+    ablations: tuple[str, ...] = ABLATIONS
+    model: HeadModel | None = None
+
+    def __init__(self, result: Any) -> None:
+        self.result = result
+        unknown: Provenance = {"model": "", "version": __version__, "settings": {}}
+        self.provenance: Provenance = getattr(result, "provenance", None) or unknown
+        self.name = self.provenance["model"]
+        self.kinds = tuple(result.kinds)
+        self.lock = threading.RLock()
+
+    def shape(self, kind: KindName) -> tuple[int, int]:
+        """Layers and heads of a kind."""
+        found = self.result.shape(kind) if hasattr(self.result, "shape") else self.result.totals[kind].shape
+        return int(found[0]), int(found[1])
+
+    def panel(self, kind: KindName) -> GridPanel:
+        """An empty grid panel for a kind."""
+        n_layers, n_heads = self.shape(kind)
+        label = KIND_LABELS[kind]
+        return {"kind": kind, "label": label, "layers": n_layers, "heads": n_heads, "kv_heads": n_heads, "scores": []}
+
+    def texts(self, texts: Any) -> list[Any]:
+        """The single texts of whatever a user has."""
+        return as_texts(texts)
+
+    def text(self, text: Any, **options: Any) -> ModelText:
+        """The text of the result; another one needs a model."""
+        if text is not None or options:
+            raise InputError("a result is about its own text: leave text and options out, or pass the model with them")
+        found = ModelText(self, self.result.text, {})
+        found._owned = False
+        if isinstance(self.result, AttentionMaps):
+            found._tokens = self.result
+        else:
+            found._attribution = self.result
+        return found
+
+    def evaluator(self, texts: Any, labels: Any, metric: Any) -> "ModelEvaluator":
+        """Raises: only a model can be evaluated."""
+        raise InputError("pruning needs the model, not a result")
+
+    def importance(self, method: str, texts: Any, labels: Any, on_progress: Any, cancelled: Any) -> Any:
+        """Raises: only a model can be measured."""
+        raise InputError("a ranking needs the model, not a result")
+
+
+def result(found: Any) -> ResultSource:
+    """Return what widgets ask about `AttentionMaps` or an `Attribution`."""
+    return ResultSource(found)
 
 
 class ModelEvaluator:
@@ -321,6 +387,18 @@ def _head_map(head: Head, view: str, values: NDArray[Any], room: int) -> HeadMap
         "key_step": key_step,
     }
     return cast(HeadMap, found)
+
+
+def _first_map(maps: AttentionMaps) -> tuple[Head, NDArray[np.float32]]:
+    """The first head that there is, with its map."""
+    for kind in maps.kinds:
+        layers, _ = maps.shape(kind)
+        for layer in range(layers):
+            try:
+                return Head(kind, layer, 0), maps[kind, layer, 0]
+            except InputError:  # a layer without attention
+                continue
+    raise InputError("there are no attention maps to show")
 
 
 def _room(panels: Sequence[dict[str, Any]]) -> int:

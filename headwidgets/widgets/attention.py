@@ -26,23 +26,25 @@ class AttentionView(TextWidget):
     def __init__(
         self,
         model: Any,
-        text: Any,
+        text: Any = None,
         *,
         selected: Any = None,
         words: bool = False,
         hide_special: bool = False,
         mode: str = "lines",
+        generate: int | None = None,
         **options: Any,
     ) -> None:
         """Look at one text.
 
         Args:
-            model: From `hw.load` or `hw.wrap`.
-            text: A text, or a pair as a tuple.
+            model: From `hw.load` or `hw.wrap`; or `AttentionMaps`, what `HeadModel.attend` returned.
+            text: A text, or a pair as a tuple; left out with maps.
             selected: Chosen heads; None chooses the first head.
             words: Positions are words (attention to a split word summed, from it averaged).
             hide_special: Leave out tokens that the tokenizer added.
             mode: ``lines`` or ``matrix``.
+            generate: Tokens to generate behind a prompt, at most.
             **options: Other traits, for example ``theme="dark"``.
 
         Raises:
@@ -59,7 +61,15 @@ class AttentionView(TextWidget):
             return document
 
         super().__init__(
-            model, text, first, selected=chosen, words=words, hide_special=hide_special, mode=mode, **options
+            model,
+            text,
+            first,
+            {"generate": generate},
+            selected=chosen,
+            words=words,
+            hide_special=hide_special,
+            mode=mode,
+            **options,
         )
         for head_map in self._current["maps"]:
             self._remember(head_map, words)

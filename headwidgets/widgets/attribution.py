@@ -30,8 +30,12 @@ class AttributionView(TextWidget):
     def __init__(
         self,
         model: Any,
-        text: Any,
+        text: Any = None,
         *,
+        target: Any = None,
+        output: str | None = None,
+        position: Any = None,
+        tolerance: float | None = None,
         selected: Any = None,
         view: str = "attribution",
         words: bool = False,
@@ -42,8 +46,12 @@ class AttributionView(TextWidget):
         """Attribute the model's prediction for one text.
 
         Args:
-            model: From `hw.load` or `hw.wrap`.
-            text: A text, or a pair as a tuple.
+            model: From `hw.load` or `hw.wrap`; or an `Attribution`, what `hw.attribution.attribute` returned.
+            text: A text, or a pair as a tuple; left out with an attribution.
+            target: What is attributed, as for `hw.attribution.attribute`; None is what the model predicts.
+            output: Name of the quantity, as there.
+            position: Where the model predicts, as there.
+            tolerance: Of the integration, as there.
             selected: The head to show (index -1: the sum over its layer); None shows what carries most.
             view: ``attribution``, ``attention`` or ``both``.
             words: Positions are words instead of tokens.
@@ -59,7 +67,8 @@ class AttributionView(TextWidget):
         super().__init__(
             model,
             text,
-            lambda _: _pending(str(text), words),
+            lambda _: _pending("" if text is None else str(text), words),
+            {"target": target, "output": output, "position": position, "tolerance": tolerance},
             selected=as_heads(selected),
             view=view,
             words=words,

@@ -36,6 +36,11 @@ def as_source(model: Any) -> Source:
     """
     if isinstance(model, Source):
         return model
+    if hasattr(model, "maps") and hasattr(model, "labels"):  # AttentionMaps or an Attribution
+        from headwidgets import studio
+
+        result: Source = studio.result(model)
+        return result
     if not hasattr(model, "attend"):
         raise InputError(f"expected a model from hw.load(...) or hw.wrap(model, tokenizer), got {type(model).__name__}")
     from headwidgets import studio

@@ -29,9 +29,17 @@ class TextWidget(HeadWidget):
 
     selected: Any
 
-    def __init__(self, model: Any, text: Any, current: Callable[[TextSource], dict[str, Any]], **options: Any) -> None:
+    def __init__(
+        self,
+        model: Any,
+        text: Any,
+        current: Callable[[TextSource], dict[str, Any]],
+        how: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
         self._source = as_source(model)
-        self._text: TextSource | None = self._source.text(text)
+        self._how = {name: value for name, value in (how or {}).items() if value is not None}
+        self._text: TextSource | None = self._source.text(text, **self._how)
         self._maps: OrderedDict[_Key, HeadMap] = OrderedDict()
         self._maps_lock = threading.Lock()
         self.shapes = {kind: self._source.shape(kind) for kind in self._source.kinds}
@@ -59,7 +67,7 @@ class TextWidget(HeadWidget):
             InputError: the text cannot be used.
         """
         self._look()
-        before, self._text = self._text, self._source.text(text)
+        before, self._text = self._text, self._source.text(text, **self._how)
         with self._maps_lock:
             self._maps.clear()
         self._reload()

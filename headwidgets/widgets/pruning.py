@@ -145,7 +145,7 @@ class PruningExplorer(HeadBox):
         return len(self.order) or sum(layers * heads for layers, heads in self.shapes.values())
 
     def _known(self) -> list[CurvePoint]:
-        return self._curve.points(self._rankings.method, self._ablation)
+        return self._curve.points(self._rankings.method, self._ablation, also=self.count)
 
     def _grid_scores(self) -> Any:
         scores = list(self._rankings.scores.values())

@@ -86,10 +86,11 @@ class Curve:
                 return self.baseline
             return self._points.get((method, ablation), {}).get(count)
 
-    def points(self, method: str, ablation: str) -> list[CurvePoint]:
-        """Return the known points by count ascending."""
+    def points(self, method: str, ablation: str, also: int = 0) -> list[CurvePoint]:
+        """Return the exact points by count ascending; the point `also` and the full model as far as they are known."""
         with self._lock:
-            points = dict(self._points.get((method, ablation), {}))
+            known = self._points.get((method, ablation), {})
+            points = {count: e for count, e in known.items() if e["exact"] or count == also}
             if self.baseline is not None:
                 points[0] = self.baseline
         return [CurvePoint(count=count, estimate=points[count]) for count in sorted(points)]

@@ -1,0 +1,171 @@
+"""What a click finds: documents of real (tiny) models, complete and small enough."""
+
+import json
+
+import numpy as np
+import pytest
+
+from headwidgets import figures, studio
+from headwidgets import widgets as hw
+from headwidgets.attribution import attribute
+from headwidgets.errors import InputError
+from headwidgets.scores import Head
+from headwidgets.widgets import assets
+from headwidgets.wire.source import Source
+from tests.models.tiny import WORDS, made
+
+TEXT = "the cat sat on the mat"
+
+
+@pytest.fixture(autouse=True)
+def _front_end(tmp_path, monkeypatch):
+    for name in ("grid", "attention", "attribution", "pruning"):
+        (tmp_path / f"{name}.js").write_text("export default {}")
+    (tmp_path / "widgets.css").write_text("/* */")
+    monkeypatch.setattr(assets, "FOLDER", tmp_path)
+
+
+@pytest.fixture(scope="module")
+def bert():
+    return made("bert", "sequence")
+
+
+def never():
+    return False
+
+
+def paint(widget):
+    """Bytes of data and state that make the first picture, without the bundle."""
+    state = widget.get_state()
+    return len(state.pop("buffer")) + len(json.dumps({k: v for k, v in state.items() if k not in ("_esm", "_css")}))
+
+
+def test_a_model_is_a_source(bert):
+    found = studio.source(bert)
+    assert isinstance(found, Source)
+    assert found.kinds == ("encoder",)
+    assert found.panel("encoder")["layers"] == 2
+
+
+def test_grouped_queries_are_told_to_the_grid():
+    panel = studio.source(made("llama", "causal")).panel("decoder")
+    assert (panel["heads"], panel["kv_heads"]) == (4, 2)
+
+
+@pytest.mark.parametrize(("family", "head"), [("bert", "sequence"), ("gpt2", "causal"), ("t5", "seq2seq")])
+def test_documents_of_every_sort_of_model_can_be_drawn(family, head):
+    model = made(family, head)
+    text = (TEXT, "a dog ran") if head == "seq2seq" else TEXT
+    found = studio.source(model).text(text)
+    attention = found.attention(False)
+    assert tuple(panel["kind"] for panel in attention["panels"]) == model.kinds
+    for panel in attention["panels"]:
+        thumbnails = panel["thumbnails"]
+        assert thumbnails.shape[:2] == (panel["layers"], panel["heads"])
+        assert thumbnails.shape[2] == thumbnails.shape[3] <= min(16, len(panel["query"]), len(panel["key"]))
+    assert figures.figure(attention).startswith("<svg")
+    attribution = found.attribution(False, lambda done, total: None, never)
+    assert figures.figure(attribution).startswith("<svg")
+
+
+def test_a_map_is_the_models_own(bert):
+    found = studio.source(bert).text(TEXT)
+    maps = bert.attend(TEXT)
+    sent = found.head_map("attention", ("encoder", 1, 2), False)
+    np.testing.assert_array_equal(sent["values"], maps[Head("encoder", 1, 2)])
+    assert (sent["low"], sent["high"]) == (sent["values"].min(), sent["values"].max())
+    summed = found.head_map("attention", ("encoder", 1, -1), False)["values"]
+    np.testing.assert_allclose(summed, maps.maps["encoder"][1].sum(0), rtol=1e-6)
+    words = found.head_map("attention", ("encoder", 1, 2), True)["values"]
+    np.testing.assert_array_equal(words, bert.attend(TEXT, words=True)[Head("encoder", 1, 2)])
+
+
+def test_attribution_adds_up_on_tokens_and_on_words(bert):
+    found = studio.source(bert).text(TEXT)
+    steps = []
+    for words in (False, True):
+        document = found.attribution(words, lambda done, total: steps.append((done, total)), never)
+        (panel,) = document["panels"]
+        for name in ("totals", "received", "given"):
+            np.testing.assert_allclose(panel[name].sum(1), panel["change"], atol=panel["gap"].max() + 1e-4)
+        (sent,) = document["maps"]
+        _, layer, index = sent["head"]
+        assert sent["values"].sum() == pytest.approx(panel["totals"][layer, index], abs=1e-5)
+        assert abs(panel["totals"][layer, index]) == np.abs(panel["totals"]).max()
+        assert len(panel["key"]) == panel["received"].shape[1]
+    assert len(steps) == len(set(steps)), "words need no second computation"
+
+
+def test_the_evaluators_last_estimate_is_the_models_own(bert):
+    texts = [f"{word} cat sat" for word in WORDS] * 2
+    labels = [i % 3 for i in range(len(texts))]
+    evaluator = studio.source(bert).evaluator(texts, labels, "accuracy")
+    pruned = [("encoder", 0, 1), ("encoder", 1, 3)]
+    estimates = list(evaluator.estimates(pruned, "zero", never))
+    assert [e["exact"] for e in estimates] == [*[False] * (len(estimates) - 1), True]
+    assert len(estimates) > 1
+    exact = bert.evaluate(texts, labels, pruned=[Head(*head) for head in pruned])
+    assert estimates[-1] == exact.data()
+    assert evaluator.known(pruned, "zero") == exact.data()
+    json.dumps(estimates)
+
+
+def test_what_the_slider_says_in_the_end_is_what_evaluate_says(bert):
+    texts = [f"{word} cat sat" for word in WORDS]
+    labels = [i % 3 for i in range(len(texts))]
+    explorer = hw.PruningExplorer(bert, texts, labels, ranking=bert.heads(), points=3)
+    explorer.count = 5
+    assert explorer.wait(60)
+    assert explorer.estimate == bert.evaluate(texts, labels, pruned=explorer.pruned).data()
+    explorer.close()
+
+
+@pytest.mark.parametrize("n_tokens", [128, 512])
+def test_first_paint_is_small_whatever_the_length(n_tokens):
+    import transformers
+
+    config = transformers.BertConfig(
+        vocab_size=60, hidden_size=48, num_hidden_layers=12, num_attention_heads=12, intermediate_size=24, num_labels=2
+    )
+    model = made("bert", "sequence", config=config)
+    text = " ".join(WORDS[i % len(WORDS)] for i in range(n_tokens - 2))
+    view = hw.AttentionView(model, text)
+    assert len(view.document["panels"][0]["query"]) == n_tokens
+    assert paint(view) <= 150_000
+    asked = studio.source(model).text(text).head_map("attention", ("encoder", 11, 11), False)
+    assert asked["values"].nbytes <= 500_000 + 100_000 * (n_tokens == 512)
+    view.close()
+
+
+def test_a_result_needs_no_model(bert):
+    maps = bert.attend(TEXT)
+    view = hw.AttentionView(maps, selected=[Head("encoder", 1, 1)])
+    np.testing.assert_array_equal(view.head_map("attention", Head("encoder", 1, 1))["values"], maps["encoder", 1, 1])
+    view.close()
+    assert maps["encoder", 0, 0].shape, "closing a view leaves the user's result alone"
+    found = attribute(bert, TEXT)
+    shown = hw.AttributionView(found)
+    assert shown.document["value"] == pytest.approx(found.value)
+    with pytest.raises(InputError, match="needs the model"):
+        shown.head_map("attention", Head("encoder", 0, 0))
+    with pytest.raises(InputError, match="a result is about its own text"):
+        hw.AttributionView(found, TEXT)
+    with pytest.raises(InputError, match="a model needs a text"):
+        hw.AttentionView(bert)
+
+
+def test_target_and_output_reach_the_attribution(bert):
+    view = hw.AttributionView(bert, TEXT, target=2, output="probability", wait=None)
+    assert view.document["output"] == "probability"
+    assert view.document["value"] == pytest.approx(attribute(bert, TEXT, target=2, output="probability").value)
+    view.close()
+
+
+def test_a_sample_is_seeded_and_keeps_texts_and_labels_together():
+    texts, labels = [f"t{i}" for i in range(1000)], list(range(1000))
+    few, answers = studio.sampled(texts, labels, 100)
+    assert len(few) == 100
+    assert [f"t{i}" for i in answers] == few
+    assert studio.sampled(texts, labels, 100) == (few, answers)
+    assert studio.sampled(texts, None, 100) == (few, None)
+    assert studio.sampled(texts[:5], labels[:5], 100) == (texts[:5], labels[:5])
