@@ -181,7 +181,4 @@ def load(
         lambda: cls.from_pretrained(name, dtype=precision, output_loading_info=True, **options),
     )
     _warn_of_random(name, info.get("missing_keys"))
-    if getattr(model.config, "pad_token_id", None) is None:
-        # a classifier over the last token must tell it from padding
-        model.config.pad_token_id = words.pad_token_id if words.pad_token_id is not None else words.eos_token_id
     return HeadModel(model.to(where).eval(), words)

@@ -15,7 +15,7 @@ from headwidgets.errors import InputError
 from headwidgets.models.families import Kind
 from headwidgets.models.maps import MapHandler
 from headwidgets.models.sites import Site, find_sites
-from headwidgets.models.visit import OutputHandler, Visit, lock_of, visit
+from headwidgets.models.visit import OutputHandler, Visit, lock_of, padding_told, visit
 from headwidgets.scores import Head
 from headwidgets.text.encoding import encode_all
 from headwidgets.text.examples import Batch, Example, batches
@@ -181,7 +181,8 @@ class HeadModel:
         options: dict[str, Any] = {"return_dict": True}
         if "decoder" in self.kinds:
             options["use_cache"] = False
-        return self.model(**inputs, **options, **keywords)
+        with padding_told(self.model, inputs) as told:
+            return self.model(**told, **options, **keywords)
 
     # ---- hooks ------------------------------------------------------------------------------------
 

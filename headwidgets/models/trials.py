@@ -13,7 +13,8 @@ from headwidgets.models.families import Kind
 from headwidgets.models.visit import evaluating
 
 LONG, SHORT = 9, 6
-PADDED: tuple[Literal["right", "left"], ...] = ("right", "left")
+Side = Literal["right", "left"]
+PADDED: tuple[Side, ...] = ("right", "left")
 
 
 @dataclass
@@ -25,14 +26,14 @@ class Trial:
         inputs: Keyword arguments of its forward.
         queries: By kind, bool [batch, query]: no padding.
         keys: By kind, bool [batch, key]: no padding.
-        padding: Which side is padded; empty where the model has no padding.
+        padding: Which side is padded.
     """
 
     model: Any
     inputs: dict[str, Tensor]
     queries: dict[Kind, Tensor]
     keys: dict[Kind, Tensor]
-    padding: str
+    padding: Side
 
     def run(self, **keywords: Any) -> Any:
         """One forward pass in eval mode, without gradient and without cache."""
@@ -86,8 +87,8 @@ def _filled(generator: torch.Generator, lengths: list[int], draw: Callable[[int]
     return ids, mask
 
 
-def make_trial(model: Any, padding: str, seed: int = 0) -> Trial:
-    """Random ids; two rows of unequal length with padding on the side named, or one row where it is empty."""
+def make_trial(model: Any, padding: Side, seed: int = 0) -> Trial:
+    """Random ids; two rows of unequal length with padding on the side named."""
     config = model.model.config
     device = model.device
     generator = torch.Generator().manual_seed(seed)
@@ -108,14 +109,14 @@ def make_trial(model: Any, padding: str, seed: int = 0) -> Trial:
         return ids
 
     longest = min(LONG, model.max_positions or LONG)
-    lengths = [longest, max(1, longest - 3)] if padding else [longest]
+    lengths = [longest, max(1, longest - 3)]
     ids, mask = _filled(generator, lengths, draw, pad, padding == "left")
     inputs = {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
     own = inputs["attention_mask"].bool()
     queries: dict[Kind, Tensor] = {"encoder": own, "decoder": own, "cross": own}
     keys = dict(queries)
     if model.is_encoder_decoder:
-        lengths = [max(1, longest - 3), max(1, longest - 5)] if padding else [max(1, longest - 3)]
+        lengths = [max(1, longest - 3), max(1, longest - 5)]
         ids, mask = _filled(generator, lengths, draw, pad, padding == "left")
         inputs |= {"decoder_input_ids": ids.to(device), "decoder_attention_mask": mask.to(device)}
         target = inputs["decoder_attention_mask"].bool()
@@ -134,10 +135,3 @@ def make_trial(model: Any, padding: str, seed: int = 0) -> Trial:
         keys["cross"] = inputs["encoder_attention_mask"].bool()
     taken = inspect.signature(model.model.forward).parameters
     return Trial(model, {k: v for k, v in inputs.items() if k in taken or "kwargs" in taken}, queries, keys, padding)
-
-
-def paddings(model: Any) -> tuple[str, ...]:
-    """Which sides can be padded: none where a classifier over the last token knows no padding token."""
-    config = model.model.config
-    reads_last = "decoder" in model.kinds and "SequenceClassification" in type(model.model).__name__
-    return ("",) if reads_last and getattr(config, "pad_token_id", None) is None else PADDED

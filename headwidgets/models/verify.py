@@ -15,7 +15,7 @@ from headwidgets.models.families import Kind
 from headwidgets.models.generation import generation_check
 from headwidgets.models.quiet import quiet
 from headwidgets.models.sites import Site
-from headwidgets.models.trials import Trial, main_output, make_trial, paddings
+from headwidgets.models.trials import PADDED, Trial, main_output, make_trial
 from headwidgets.models.visit import frozen
 
 OutputOf = Callable[[Tensor, Site], Tensor | None]
@@ -104,8 +104,7 @@ class Verifier:
 
     def add(self, name: str, passed: bool | None, detail: str = "", **numbers: float) -> None:
         """Add a line."""
-        where = f" (padding {self.trial.padding})" if self.trial.padding else ""
-        self.checks.append(Check(name + where, passed, detail, **numbers))
+        self.checks.append(Check(f"{name} (padding {self.trial.padding})", passed, detail, **numbers))
 
     def close(self, name: str, got: Tensor, expected: Tensor, tolerance: float, detail: str = "") -> None:
         """Compare relative to the largest expected value, or to 1 where that is smaller."""
@@ -414,11 +413,9 @@ def verify(model: Any, *, seed: int = 0) -> VerificationReport:
         _check_finite(model)
         before = state_of(model.model)
         checks: list[Check] = []
-        for side in paddings(model):
+        for side in PADDED:
             trial = make_trial(model, side, seed)
             checks += Verifier(model, trial).run() if trial.meaningful else []
-        if len(paddings(model)) == 1:
-            checks.append(Check("unequal padding", None, "the model has no padding token"))
         checks += [Check(*line) for line in generation_check(model, seed)]
         changed = [name for name, value in state_of(model.model).items() if before[name] != value]
         checks.append(

@@ -166,6 +166,33 @@ def frozen(root: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
+def padding_told(root: Any, inputs: dict[str, Tensor]) -> Iterator[dict[str, Tensor]]:
+    """Inputs that a classifier over the last token can tell from padding, where its config names no padding token.
+
+    Such a model (GPT-2, Llama) refuses several texts at once. For the time of one pass the padding becomes a token that
+    none of the texts has, and the config names it.
+    """
+    config = root.config
+    ids, mask = inputs.get("input_ids"), inputs.get("attention_mask")
+    refuses = "SequenceClassification" in type(root).__name__ and getattr(config, "pad_token_id", 0) is None
+    if not refuses or ids is None or mask is None or len(ids) == 1:
+        yield inputs
+        return
+    used = set(ids[mask.bool()].tolist())
+    spare = next((token for token in range(int(config.vocab_size)) if token not in used), None)
+    if spare is None:
+        raise UnsupportedError(
+            f"{type(root).__name__} has no padding token and the texts use its whole vocabulary; set "
+            "model.config.pad_token_id, or pass one text at a time"
+        )
+    config.pad_token_id = spare
+    try:
+        yield {**inputs, "input_ids": ids.masked_fill(~mask.bool(), spare)}
+    finally:
+        config.pad_token_id = None
+
+
+@contextmanager
 def _hooked(
     projection: nn.Module, sites: list[Site], handlers: Mapping[Site, OutputHandler], watch: _Watch
 ) -> Iterator[None]:

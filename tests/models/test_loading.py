@@ -108,6 +108,7 @@ def test_a_decoder_without_padding_token_takes_texts_of_unequal_length(family, t
             for i, logits in zip(batch.index, model.forward(batch).logits, strict=True):
                 together[i] = logits
         alone = [model.forward(next(iter(model.batches([example])))).logits[0] for example in examples]
+    assert model.model.config.pad_token_id is None
     torch.testing.assert_close(torch.stack(together), torch.stack(alone), rtol=1e-4, atol=1e-4)
     assert model.verify().ok
 
