@@ -265,7 +265,10 @@ def _run(
             outer._reporting = was
     job: Job[T] = Job(name)
     _alive.add(job)
-    with _bar(job, progress, delay=0.0 if progress else 2.0), _held_back(job, "cancel" in _parameters(function)) as interrupted:
+    with (
+        _bar(job, progress, delay=0.0 if progress else 2.0),
+        _held_back(job, "cancel" in _parameters(function)) as interrupted,
+    ):
         job._work(function, args, kwargs)
     if interrupted.is_set():
         raise KeyboardInterrupt from job._error

@@ -14,7 +14,7 @@ from headwidgets.errors import Cancelled, InputError, MemoryLimitError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.handlers import Other, averaged, blend, resampled
 from headwidgets.models.interventions import ABLATIONS
-from headwidgets.models.memory import check_fits, forward_bytes, ran_out, release
+from headwidgets.models.memory import check_fits, forward_bytes, ran_out, reason, release
 from headwidgets.models.outcomes import Metric, Outcome, Questions, predictions_of
 from headwidgets.models.recording import Rows, Run, means, record
 from headwidgets.models.sites import Site
@@ -250,7 +250,7 @@ class Evaluator:
             except (RuntimeError, MemoryError) as error:
                 if not ran_out(error):
                     raise
-                failure = str(error).splitlines()[0]
+                failure = reason(error)
             if failure:
                 self._shrink(len(batch), failure)
                 continue

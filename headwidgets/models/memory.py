@@ -95,6 +95,11 @@ def ran_out(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and ("out of memory" in text or "can't allocate memory" in text)
 
 
+def reason(error: BaseException) -> str:
+    """An error in one line."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
 def release(device: torch.device | str) -> None:
     """Give cached memory back."""
     gc.collect()
@@ -139,7 +144,7 @@ def halving(
         except (RuntimeError, MemoryError) as error:
             if not ran_out(error):
                 raise
-            failure = str(error).splitlines()[0]  # the error itself would keep the frames and their tensors alive
+            failure = reason(error)  # the error itself would keep the frames and their tensors alive
         if failure is None:
             start += size
             continue

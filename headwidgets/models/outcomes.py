@@ -81,7 +81,7 @@ class Questions:
             "none": self._modelled,
         }[self.kind]
         self.examples, self.labels = prepare(given, seed)
-        if not any(len(own) for own in self.labels):
+        if not any(len(self.asked(i)) for i in range(len(self.labels))):
             raise InputError("there is nothing to predict in these texts: expected texts of at least two tokens")
 
     @property

@@ -148,6 +148,7 @@ class Rows:
         self._next = 0
         self._masks: dict[str, Tensor | None] = {}
         self._batch = 0
+        self._goes_on = False
         self._now: list[int] = []
 
     @contextmanager
@@ -161,6 +162,8 @@ class Rows:
             main = next((kwargs[k] for k in ("input_ids", "inputs_embeds") if kwargs.get(k) is not None), None)
             main = args[0] if main is None and args else main
             self._batch = 0 if main is None else int(main.shape[0])
+            caches = [v for v in kwargs.values() if hasattr(v, "get_seq_length")]  # its name differs by version
+            self._goes_on = any(cache.get_seq_length() > 0 for cache in caches)
             own = kwargs.get("attention_mask")
             target = kwargs.get("decoder_attention_mask")
             self._masks = {"encoder": own, "decoder": own, "cross": own}
@@ -188,13 +191,12 @@ class Rows:
         """Bool [batch, query]: positions that are no padding."""
         mask = self._masks.get(site.kind)
         batch, query = outputs.shape[:2]
-        if mask is None:
+        if mask is None and not self._goes_on:
             return torch.ones(batch, query, dtype=torch.bool, device=outputs.device)
-        if tuple(mask.shape) != (batch, query):
+        if mask is None or self._goes_on or tuple(mask.shape) != (batch, query):
             raise UnsupportedError(
-                f"a head of {site.kind} layer {site.layer} sees {query} positions and the mask has "
-                f"{list(mask.shape)}: outputs of another run need whole texts in one pass, not generate with a cache; "
-                "use ablation='zero' or 'mean' there"
+                f"a head of {site.kind} layer {site.layer} sees {query} positions of a longer text: outputs of another "
+                "run need whole texts in one pass, not generate with a cache; use ablation='zero' or 'mean' there"
             )
         return mask.bool()
 

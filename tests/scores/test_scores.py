@@ -34,7 +34,7 @@ def test_ranking_is_by_value_then_kind_layer_and_index_with_what_was_not_measure
 
 def test_ranking_of_one_kind():
     assert scores().ranking("encoder") == [Head("encoder", 0, 1), Head("encoder", 0, 0)]
-    with pytest.raises(InputError, match="encoder, decoder.*'cross'"):
+    with pytest.raises(InputError, match=r"encoder, decoder.*'cross'"):
         scores().ranking("cross")
 
 
