@@ -144,7 +144,8 @@ def _check_reached(root: nn.Module, sites: list[Site], seen: Visit) -> None:
 def evaluating(root: nn.Module) -> Iterator[None]:
     """Eval mode for a while; every module's own mode is put back."""
     training = [module for module in root.modules() if module.training]
-    root.eval()
+    for module in training:
+        module.training = False
     try:
         yield
     finally:
