@@ -11,7 +11,7 @@ from headwidgets.scores import Head, HeadScores
 from headwidgets.widgets.heads import Shapes, as_heads, check_heads
 from headwidgets.wire.documents import CurvePoint, EstimateData
 
-GIVEN = "given"
+GIVEN = "given order"
 
 
 class Rankings:
