@@ -1,5 +1,6 @@
 """What is true of a head? `Head` names one, `HeadScores` holds a number for each, `Estimate` one for a whole model."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -275,6 +276,10 @@ def import_pandas(wanted_by: str) -> Any:
     return pandas
 
 
+def _known(end: float, value: float) -> float:
+    return end if math.isfinite(end) else value
+
+
 @dataclass(frozen=True)
 class Interval:
     """A value with its 95 % interval."""
@@ -284,8 +289,8 @@ class Interval:
     high: float
 
     def data(self) -> IntervalData:
-        """The wire's form."""
-        return {"value": self.value, "low": self.low, "high": self.high}
+        """The wire's form; JSON has no NaN, so an end that is not known (one example) is the value itself."""
+        return {"value": self.value, "low": _known(self.low, self.value), "high": _known(self.high, self.value)}
 
 
 @dataclass(frozen=True)
@@ -325,16 +330,16 @@ class Estimate:
     provenance: Provenance | None = field(default=None, repr=False, compare=False)
 
     def data(self) -> EstimateData:
-        """The wire's form."""
+        """The wire's form; JSON has no NaN, so an end that is not known (one example) is the value itself."""
         return {
             "value": self.value,
-            "low": self.low,
-            "high": self.high,
+            "low": _known(self.low, self.value),
+            "high": _known(self.high, self.value),
             "n": self.n,
             "total": self.total,
             "exact": self.exact,
-            "partial_low": self.partial_low,
-            "partial_high": self.partial_high,
+            "partial_low": _known(self.partial_low, self.value),
+            "partial_high": _known(self.partial_high, self.value),
             "change": self.change.data() if self.change else None,
         }
 

@@ -227,6 +227,12 @@ class HeadModel:
 
         return intervene(self, *changes)
 
+    def record(self, texts: Any, **options: Any) -> Any:
+        """Every head's output on texts, to be patched into another run; see `headwidgets.models.recording.record`."""
+        from headwidgets.models.recording import record
+
+        return record(self, texts, **options)
+
     # ---- questions (each answered in a file of its own) ---------------------------------------------
 
     def attend(

@@ -1,5 +1,7 @@
 """Evaluation against numbers computed by hand, the anytime evaluator, and bad input."""
 
+import json
+import signal
 import threading
 import time
 import warnings
@@ -123,6 +125,12 @@ def test_a_metric_of_the_users_own(bert):
 
     with pytest.raises(InputError, match="nothing is not a number"):
         bert.evaluate(TEXTS[:5], LABELS[:5], metric=nothing)
+
+
+def test_one_text_has_a_loss_but_no_interval(bert):
+    estimate = bert.evaluate(TEXTS[:1], LABELS[:1], metric="loss", pruned=HEADS)
+    assert np.isnan(estimate.low)
+    assert json.loads(json.dumps(estimate.data(), allow_nan=False))["low"] == estimate.value
 
 
 def test_names_of_classes(bert):
@@ -407,6 +415,28 @@ def test_an_evaluation_inside_a_gated_block_does_not_wait_for_itself(bert):
     with bert.gated(HEADS):
         inside = bert.evaluate(TEXTS[:30], LABELS[:30])
     assert inside.value == bert.evaluate(TEXTS[:30], LABELS[:30], pruned=HEADS).value
+
+
+def test_an_interrupt_ends_an_evaluation_in_good_order(bert, monkeypatch):
+    """The interrupt comes in the middle of a batch, with hooks on; that batch is finished, and everything comes off."""
+    inside = []
+    ask = module.Questions.ask
+
+    def interrupted(questions, batch):
+        inside.append(sum(len(m._forward_pre_hooks) for m in bert.model.modules()))
+        if len(inside) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return ask(questions, batch)
+
+    before = sum(len(m._forward_pre_hooks) for m in bert.model.modules())
+    monkeypatch.setattr(module.Questions, "ask", interrupted)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        bert.evaluate(TEXTS, LABELS, pruned=HEADS)
+    assert isinstance(stopped.value.__cause__, Cancelled)
+    assert len(inside) == 3
+    assert inside[-1] > before
+    assert sum(len(m._forward_pre_hooks) for m in bert.model.modules()) == before
+    assert not bert.lock._is_owned()
 
 
 def test_training_mode_is_put_back_and_dropout_is_off(bert):

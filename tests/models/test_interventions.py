@@ -155,7 +155,7 @@ def test_patching_with_a_run_of_the_same_texts_changes_nothing(family, head):
     texts = [(text, "the dog ran") for text in TEXTS] if model.is_encoder_decoder else TEXTS
     batch = batch_of(model, texts)
     bare = logits(model, batch)
-    run = record(model, texts)
+    run = model.record(texts)
     with model.intervene(Replace(model.heads(), by=run)):
         torch.testing.assert_close(logits(model, batch), bare, rtol=1e-5, atol=1e-5)
 
