@@ -341,6 +341,7 @@ class ModelEvaluator:
         self._evaluator = evaluator(model, texts, labels, metric=metric)
         self.metric: str = self._evaluator.metric
         self.total: int = self._evaluator.total
+        self.data = self._evaluator.provenance["settings"].get("data")
 
     def estimates(
         self, pruned: Sequence[HeadRef], ablation: str, cancelled: Callable[[], bool]

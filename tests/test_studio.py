@@ -1,15 +1,17 @@
 """What a click finds: documents of real (tiny) models, complete and small enough."""
 
 import json
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from headwidgets import figures, studio
+from headwidgets import figures, provenance, studio
 from headwidgets import widgets as hw
 from headwidgets.attribution import attribute
 from headwidgets.errors import InputError
-from headwidgets.scores import Head
+from headwidgets.scores import Head, HeadScores
 from headwidgets.widgets import assets
 from headwidgets.wire.source import Source
 from tests.models.tiny import WORDS, made
@@ -169,3 +171,36 @@ def test_a_sample_is_seeded_and_keeps_texts_and_labels_together():
     assert studio.sampled(texts, labels, 100) == (few, answers)
     assert studio.sampled(texts, None, 100) == (few, None)
     assert studio.sampled(texts[:5], labels[:5], 100) == (texts[:5], labels[:5])
+
+
+def test_a_ranking_measured_on_the_texts_it_is_judged_on_is_recognised(bert):
+    texts = [f"{word} cat sat" for word in WORDS]
+    labels = [i % 3 for i in range(len(texts))]
+    values = {"encoder": np.arange(8.0).reshape(2, 4)}
+    same = HeadScores(values, name="mine", provenance=provenance.made(bert, texts))
+    other = HeadScores(values, name="mine", provenance=provenance.made(bert, texts[1:]))
+    with pytest.warns(UserWarning, match="looks better than it is"):
+        hw.PruningExplorer(bert, texts, labels, ranking=same, points=0).close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        hw.PruningExplorer(bert, texts, labels, ranking=other, points=0).close()
+
+
+@pytest.mark.timeout(120)
+def test_a_notebook_run_without_a_browser_keeps_the_final_state(tmp_path):
+    """`update_display_data` from a job's thread reaches the output of the cell that showed the widget."""
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    setup = f"""import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+from headwidgets.widgets import PruningExplorer
+from tests.widgets.fakes import FakeSource
+source = FakeSource(); source.gate.clear()
+explorer = PruningExplorer(source, ["a"] * 20, [0] * 20, rank_on=(["b"], [0]), points=3, wait=0)"""
+    cells = [setup, "explorer", "source.gate.set()\nexplorer.count = 5\nexplorer.wait()"]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    nbclient.NotebookClient(notebook, timeout=100, kernel_name="python3").execute()
+    (output,) = notebook.cells[1].outputs
+    document = output["data"]["application/vnd.headwidgets.pruning+json"]
+    assert document["count"] == 5
+    assert [point["count"] for point in document["points"]] == [0, 5, 12, 24]
+    assert "5 of 24 heads pruned" in output["data"]["text/plain"]
+    assert len(json.dumps(output, indent=1)) < 200_000

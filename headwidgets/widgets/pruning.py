@@ -2,6 +2,7 @@
 
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -19,6 +20,8 @@ from headwidgets.widgets.linking import follow
 from headwidgets.widgets.panel import PruningPanel
 from headwidgets.widgets.ranked import Curve, Rankings
 from headwidgets.wire.documents import SCHEMA, CurvePoint, EstimateData, HeadRef
+
+SAME_TEXTS = "measured on the evaluation texts"
 
 _CALM = 0.5
 """Least seconds between two documents while the curve fills."""
@@ -87,8 +90,14 @@ class PruningExplorer(HeadBox):
             raise InputError(f"ablation is one of {', '.join(source.ablations)}, got {ablation!r}")
         self._evaluator = source.evaluator(texts, labels, metric)
         self._rank_on = (texts, labels) if rank_on is None else tuple(rank_on)
-        self._same_texts = rank_on is None and self._rankings.order(self._rankings.method) == ()
+        self._same_texts = self._judges_itself(rank_on)
         self._title = title or f"Pruning {source.name}"
+        if self._same_texts:
+            warnings.warn(
+                "the ranking is measured on the texts that it is judged on, so the curve looks better than it is: pass"
+                " rank_on=(other_texts, other_labels), or a ranking measured elsewhere",
+                stacklevel=2,
+            )
         self._curve = Curve()
         self._points = points
         self._last_show = 0.0
@@ -124,6 +133,14 @@ class PruningExplorer(HeadBox):
             self._settled.wait(min(left, 0.1))
         self.panel._lane.wait(0, background=False)
 
+    def _judges_itself(self, rank_on: Any) -> bool:
+        """Whether the ranking was, or will be, measured on the texts that it is evaluated on."""
+        if not self._rankings.order(self._rankings.method):
+            return rank_on is None
+        made_how = getattr(self._rankings.scores[self._rankings.method], "provenance", None) or {"settings": {}}
+        measured_on = made_how["settings"].get("data")
+        return measured_on is not None and measured_on == getattr(self._evaluator, "data", None)
+
     # ---- what is known
 
     @property
@@ -156,11 +173,11 @@ class PruningExplorer(HeadBox):
     def _document(self) -> dict[str, Any]:
         settings = dict(self._source.provenance["settings"])
         if self._same_texts:
-            settings["ranking"] = "measured on the evaluation texts"
+            settings["ranking"] = SAME_TEXTS
         return {
             "schema": SCHEMA,
             "document": "pruning",
-            "title": self._title,
+            "title": f"{self._title} (ranking {SAME_TEXTS})" if self._same_texts else self._title,
             "metric": self._evaluator.metric,
             "method": self._rankings.method,
             "methods": list(self._rankings.methods),

@@ -1,5 +1,6 @@
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ TEXTS, LABELS = ["a b", "c d", "e f", "g h", "i j"] * 4, [0, 1, 0, 1, 0] * 4
 
 
 def explorer_of(source, **options):
+    if "ranking" not in options:
+        options.setdefault("rank_on", (["x y"], [1]))
     return hw.PruningExplorer(source, TEXTS, LABELS, **options)
 
 
@@ -193,8 +196,13 @@ def test_a_ranking_may_be_given_in_every_form(source):
 
 
 def test_a_ranking_judged_on_its_own_texts_is_said_so(source):
-    assert explorer_of(source).picture()["provenance"]["settings"]["ranking"] == "measured on the evaluation texts"
-    apart = explorer_of(source, rank_on=(["x y"], [1]))
+    with pytest.warns(UserWarning, match="pass rank_on="):
+        same = hw.PruningExplorer(source, TEXTS, LABELS)
+    assert "measured on the evaluation texts" in same.picture()["title"]
+    assert same.picture()["provenance"]["settings"]["ranking"] == "measured on the evaluation texts"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        apart = hw.PruningExplorer(source, TEXTS, LABELS, rank_on=(["x y"], [1]))
     assert "ranking" not in apart.picture()["provenance"]["settings"]
 
 
