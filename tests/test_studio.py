@@ -4,6 +4,7 @@ import json
 import warnings
 from pathlib import Path
 
+import ipywidgets
 import numpy as np
 import pytest
 
@@ -25,6 +26,8 @@ def _front_end(tmp_path, monkeypatch):
         (tmp_path / f"{name}.js").write_text("export default {}")
     (tmp_path / "widgets.css").write_text("/* */")
     monkeypatch.setattr(assets, "FOLDER", tmp_path)
+    yield
+    ipywidgets.Widget.close_all()
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """What does a notebook keep, and how does a widget become a figure? Mixed into every widget, boxes too."""
 
-import contextvars
 import os
 import threading
 import uuid
@@ -164,15 +163,12 @@ class _Outputs:
         self._last: dict[str, Any] = {}
         self._updates = 0
         self._timer: threading.Timer | None = None
-        # update messages name the cell that made the output: what the kernel knows about it lives in the context
-        self._context = contextvars.copy_context()
 
     def remember(self, identity: str, data: dict[str, Any]) -> None:
         with self._lock:
             self._identities = [*self._identities, identity][-_KEPT_OUTPUTS:]
             self._last = data
             self._updates = 0
-            self._context = contextvars.copy_context()
 
     def may_update(self, kept: bool) -> bool:
         with self._lock:
@@ -210,8 +206,10 @@ class _Outputs:
                 return
             self._last = data
             self._updates += 1
+            # The message names the cell that runs now as its parent, not the one that showed the widget: JupyterLab
+            # finds the output by its display_id anyway, and runners without a browser drop what is not of this cell.
             for identity in self._identities:
-                self._context.copy().run(publish_display_data, data, transient={"display_id": identity}, update=True)
+                publish_display_data(data, transient={"display_id": identity}, update=True)
 
 
 def _any_kept(widget: Any) -> bool:

@@ -219,7 +219,10 @@ class PruningExplorer(HeadBox):
         self._rankings.learn(method, scores)
         if method == self._rankings.method:
             self.grid.show(self._grid_scores())
-            self._show(status="")
+            count = min(self.count, len(self.order))
+            self._show(status="", count=count, pruned=self.order[:count])
+            if count:  # it was set before there was an order
+                self._ask(count)
 
     def _estimates(self, count: int, task: Task) -> Any:
         heads = cast(list[HeadRef], [tuple(head) for head in self.order[:count]])

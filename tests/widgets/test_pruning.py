@@ -230,6 +230,16 @@ def test_before_the_ranking_is_known_the_slider_has_nothing_to_prune():
     assert len(explorer.panel.document["order"]) == 24
 
 
+def test_a_count_set_before_the_ranking_is_known_holds_when_it_is(source):
+    source.gate.clear()
+    explorer = explorer_of(source, wait=0)
+    explorer.count = 4
+    source.gate.set()
+    assert explorer.wait(10)
+    assert explorer.pruned == explorer.grid.pruned == explorer.order[:4]
+    assert explorer.estimate["exact"]
+
+
 def test_closing_during_a_job_stops_it_and_takes_everything_along(source):
     source.gate.clear()
     explorer = explorer_of(source, wait=0)
