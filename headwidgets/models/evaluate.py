@@ -17,6 +17,7 @@ from headwidgets.models.interventions import ABLATIONS
 from headwidgets.models.memory import check_fits, forward_bytes, ran_out, reason, release
 from headwidgets.models.outcomes import Metric, Outcome, Questions, predictions_of
 from headwidgets.models.recording import Rows, Run, means, record
+from headwidgets.models.sampling import Pace, Seen, chunk_ends
 from headwidgets.models.sites import Site
 from headwidgets.provenance import data_fingerprint, made
 from headwidgets.scores import Estimate, Head, Interval
@@ -24,63 +25,11 @@ from headwidgets.text.examples import Example
 
 Candidate = tuple[frozenset[Head], str]
 
-BATCH_SECONDS = 0.1
-"""What one batch may take, so that a cancel is heard and a newer question answered."""
-_AIM = 0.05
-_FIRST_CHUNK = 32
-_LARGEST_CHUNK = 256
 _REFERENCE = 64
 """Texts that mean and resample ablation look at, when none are given."""
 _LOGIT_BYTES = 2**28
-_CPU_WORK, _GPU_WORK = 5e9, 5e11
-"""Floating-point operations of a first batch."""
 _YIELD = 2e-4
 """Seconds between two batches in which others may take the model's lock (a lock goes to whoever asks first)."""
-
-
-class _Seen:
-    """Outcomes of one candidate, by example; NaN where not known yet."""
-
-    def __init__(self, total: int) -> None:
-        self.numerators = np.full(total, np.nan)
-        self.weights = np.zeros(total)
-        self.predictions: list[NDArray[Any] | None] = [None] * total
-
-    def missing(self, index: Sequence[int]) -> list[int]:
-        return [int(i) for i in np.asarray(index)[np.isnan(self.numerators[index])]]
-
-    @property
-    def count(self) -> int:
-        return int(np.count_nonzero(~np.isnan(self.numerators)))
-
-    def learn(self, index: Sequence[int], outcome: Outcome, keep: bool) -> None:
-        self.weights[index] = outcome.weights
-        for i, prediction in zip(index, outcome.predictions if keep else (), strict=keep):
-            self.predictions[i] = prediction
-        self.numerators[index] = outcome.numerators
-
-
-class _Pace:
-    """How many tokens fit in a batch of the wanted duration, learned from the batches so far.
-
-    Never below half of what a machine with two cores does in that time: on a busy machine every batch is slow,
-    however small, and smaller ones would only make it worse.
-    """
-
-    def __init__(self, model: Any, most: int) -> None:
-        weights = sum(p.numel() for block in {site.block for site in model.sites} for p in block.parameters())
-        usual = (_CPU_WORK if model.device.type == "cpu" else _GPU_WORK) / (2 * max(weights, 1))
-        self.most = most
-        self.tokens = int(np.clip(usual, 1, most))
-        self._least = max(1, self.tokens // 2)
-
-    def learn(self, tokens: int, seconds: float) -> None:
-        wanted = tokens * _AIM / max(seconds, 1e-6)
-        # grow at most twofold at a time: the first batch of a size is often slow, and longer rows cost more
-        self.tokens = int(np.clip(wanted, self._least, min(self.most, 2 * self.tokens)))
-
-    def halve(self) -> None:
-        self.most = self.tokens = self._least = max(1, self.tokens // 2)
 
 
 class Evaluator:
@@ -132,14 +81,14 @@ class Evaluator:
         self.notes: list[str] = []
         generator = np.random.default_rng(seed)
         self._order: list[int] = generator.permutation(self.total).tolist()
-        self._ends = _chunk_ends(self.total)
+        self._ends = chunk_ends(self.total)
         self._reference = reference
-        self._seen: dict[Candidate, _Seen] = {}
+        self._seen: dict[Candidate, Seen] = {}
         self._means: dict[Site, Tensor] | None = None
         self._run: Run | None = None
         per_position = self.questions.answers_per_position
         most = 16384 if not per_position else max(64, _LOGIT_BYTES // (12 * per_position))
-        self._pace = _Pace(model, most)
+        self._pace = Pace(model, most)
         longest = max(len(e) for e in self.questions.examples)
         check_fits(
             forward_bytes(model, max(longest, self._pace.tokens), longest, per_position),
@@ -225,8 +174,8 @@ class Evaluator:
 
     # ---- what is computed -------------------------------------------------------------------------------
 
-    def _of(self, candidate: Candidate) -> _Seen:
-        return self._seen.setdefault(candidate, _Seen(self.total))
+    def _of(self, candidate: Candidate) -> Seen:
+        return self._seen.setdefault(candidate, Seen(self.total))
 
     def _known_chunks(self, candidate: Candidate) -> int:
         start = 0
@@ -347,11 +296,11 @@ class Evaluator:
         )
 
     def _measured(
-        self, function: Callable[..., float], seen: _Seen, compare: _Seen | None, index: Sequence[int]
+        self, function: Callable[..., float], seen: Seen, compare: Seen | None, index: Sequence[int]
     ) -> tuple[float, statistics.Range, statistics.Range, Interval | None]:
         """A user's metric, with intervals by the jackknife."""
 
-        def of(which: _Seen) -> Callable[[NDArray[np.intp]], float]:
+        def of(which: Seen) -> Callable[[NDArray[np.intp]], float]:
             def statistic(places: NDArray[np.intp]) -> float:
                 chosen = [index[place] for place in places]
                 found = predictions_of([p for i in chosen if (p := which.predictions[i]) is not None])
@@ -372,16 +321,6 @@ class Evaluator:
             spread = statistics.jackknife(lambda places: now(places) - before(places), n)
             change = Interval(difference, difference - spread, difference + spread)
         return value, (value - half, value + half), (value - part, value + part), change
-
-
-def _chunk_ends(total: int) -> list[int]:
-    ends: list[int] = []
-    size = _FIRST_CHUNK
-    while not ends or ends[-1] < total:
-        ends.append(min(total, (ends[-1] if ends else 0) + size))
-        if len(ends) > 1:
-            size = min(2 * size, _LARGEST_CHUNK)
-    return ends
 
 
 @blocking

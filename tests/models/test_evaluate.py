@@ -248,7 +248,7 @@ def test_a_classifier_on_a_decoder(family):
 
 
 def test_a_dataset_in_place_of_texts(bert):
-    import datasets
+    datasets = pytest.importorskip("datasets")
 
     data = datasets.Dataset.from_dict({"text": TEXTS[:20], "label": LABELS[:20]})
     assert bert.evaluate(data).value == bert.evaluate(TEXTS[:20], LABELS[:20]).value
@@ -333,7 +333,7 @@ def test_progress_and_partial_results_reach_a_job(bert):
 
 
 def test_batches_adapt_to_the_time_they_take(bert):
-    pace = module._Pace(bert, 10_000)
+    pace = module.Pace(bert, 10_000)
     pace.tokens, pace._least = 100, 50
     pace.learn(100, 0.2)
     assert pace.tokens == 50  # what would take 50 ms is 25, but never less than half of the usual
