@@ -1,6 +1,7 @@
 """Which heads and links carry a prediction?"""
 
+from headwidgets.attribution.importance import importance
 from headwidgets.attribution.paths import attribute
 from headwidgets.attribution.result import Attribution
 
-__all__ = ["Attribution", "attribute"]
+__all__ = ["Attribution", "attribute", "importance"]

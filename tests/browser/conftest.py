@@ -18,6 +18,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+APPUTILS = "@jupyterlab/apputils-extension"
 ROOT = Path(__file__).parents[2]
 
 
@@ -70,7 +71,13 @@ def serving(root: Path) -> Iterator[Lab]:
     }
     environment.pop("PYTHONPATH", None)
     subprocess.run(
-        [binaries / "jupyter", "labextension", "disable", "--level=user", "@jupyterlab/apputils-extension:announcements"],
+        [
+            binaries / "jupyter",
+            "labextension",
+            "disable",
+            "--level=user",
+            "@jupyterlab/apputils-extension:announcements",
+        ],
         env=environment,
         check=False,
         capture_output=True,
@@ -169,8 +176,11 @@ def open_notebook(page: Page, lab: Lab, name: str, reset: bool = True) -> None:
     page.goto(f"{lab.url}/lab/tree/{name}" + ("?reset" if reset else ""))
     page.wait_for_function("() => window.jupyterapp && document.querySelector('.jp-NotebookPanel:not(.lm-mod-hidden)')")
     page.wait_for_selector(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook-cell")
-    page.wait_for_selector(
-        ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook-ExecutionIndicator[data-status='idle']"
+    page.wait_for_function(  # else running a cell brings up "Select Kernel"
+        """() => {
+            const session = window.jupyterapp.shell.currentWidget?.sessionContext;
+            return session?.isReady && session.session?.kernel?.status === 'idle';
+        }"""
     )
 
 
@@ -193,6 +203,4 @@ def run_all(page: Page, timeout: float = 180_000) -> None:
 def save(page: Page) -> None:
     """Save the notebook in front and wait until it is clean."""
     command(page, "docmanager:save")
-    page.wait_for_function(
-        "() => !window.jupyterapp.shell.currentWidget.context.model.dirty", timeout=30_000
-    )
+    page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty", timeout=30_000)
