@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwidgets import __version__
+from headwidgets.attribution.importance import METHODS
 from headwidgets.errors import Cancelled, InputError
 from headwidgets.models import HeadModel
 from headwidgets.models.attention import AttentionMaps
@@ -30,9 +31,6 @@ from headwidgets.wire.documents import (
     Provenance,
     Token,
 )
-
-METHODS = ("attribution", "confidence")
-"""Rankings on offer, the default first."""
 
 RANKING_TEXTS = 256
 """Texts on which a ranking is measured, at most: a seeded sample of those given."""

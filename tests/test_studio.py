@@ -10,7 +10,7 @@ import pytest
 
 from headwidgets import figures, provenance, studio
 from headwidgets import widgets as hw
-from headwidgets.attribution import attribute
+from headwidgets.attribution import attribute, importance
 from headwidgets.errors import InputError
 from headwidgets.scores import Head, HeadScores
 from headwidgets.widgets import assets
@@ -140,6 +140,17 @@ def test_first_paint_is_small_whatever_the_length(n_tokens):
     asked = studio.source(model).text(text).head_map("attention", ("encoder", 11, 11), False)
     assert asked["values"].nbytes <= 500_000 + 100_000 * (n_tokens == 512)
     view.close()
+
+
+def test_the_dashboard_ranks_measures_and_links_a_real_model(bert):
+    texts = [f"{word} cat sat on the mat" for word in WORDS]
+    labels = [i % 3 for i in range(len(texts))]
+    dashboard = hw.explore(bert, texts, labels, pruning={"rank_on": (texts[:9], labels[:9]), "points": 3})
+    assert dashboard.wait(100)
+    expected = importance(bert, texts[:9], labels[:9]).ranking()
+    assert list(dashboard.pruning.order) == expected[::-1]
+    assert figures.figure(dashboard.picture(), width=900).startswith("<svg")
+    dashboard.close()
 
 
 def test_a_result_needs_no_model(bert):

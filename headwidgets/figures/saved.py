@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headwidgets.figures.engine import DrawingError, draw
+from headwidgets.figures.engine import Drawing, DrawingError, draw
 from headwidgets.figures.formats import png
 from headwidgets.figures.palette_png import in_palette
 from headwidgets.wire.arrays import decode, inline
@@ -19,6 +19,7 @@ LIMIT = 200_000
 _DOCUMENT_SHARE = 0.55
 _PNG_DPI = 96.0
 _LEAST_DPI = 24.0
+_MOST_PIXELS = 1_000_000
 _PNG_TRIES = 3
 _PNG_LIMIT = 60_000
 _MOST_LINES = 64
@@ -46,8 +47,9 @@ def bundle(document: Any, summary: str, view: dict[str, Any] | None = None, limi
     if size(kept) <= limit - 20_000:
         data[f"{MIME_PREFIX}{document['document']}+json"] = inline(kept)
     try:
-        svg = draw(_light(kept)).svg
-        picture = _small_png(svg)
+        drawing = draw(_light(kept))
+        svg = drawing.svg
+        picture = _small_png(drawing)
         if picture:
             data["image/png"] = picture
     except DrawingError as error:  # showing the live widget matters more than its picture
@@ -58,11 +60,11 @@ def bundle(document: Any, summary: str, view: dict[str, Any] | None = None, limi
     return data
 
 
-def _small_png(svg: str) -> str:
+def _small_png(drawing: Drawing) -> str:
     """The picture as base64 of a PNG that fits; coarser where it must be, empty where even that is too large."""
-    dpi = _PNG_DPI
+    dpi = _PNG_DPI * min(1.0, (_MOST_PIXELS / (drawing.width * drawing.height)) ** 0.5)
     for _ in range(_PNG_TRIES):
-        picture = base64.b64encode(in_palette(png(svg, dpi))).decode("ascii")
+        picture = base64.b64encode(in_palette(png(drawing.svg, dpi))).decode("ascii")
         if len(picture) <= _PNG_LIMIT:
             return picture
         dpi = max(_LEAST_DPI, 0.9 * dpi * (_PNG_LIMIT / len(picture)) ** 0.5)

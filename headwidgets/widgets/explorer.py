@@ -12,8 +12,8 @@ from headwidgets.widgets.base import as_source, sentence
 from headwidgets.widgets.boxes import HeadBox, refresher
 from headwidgets.widgets.grid import HeadGrid
 from headwidgets.widgets.heads import Heads
+from headwidgets.widgets.lane import Task
 from headwidgets.widgets.linking import follow
-from headwidgets.widgets.outputs import Pictured
 from headwidgets.widgets.pruning import PruningExplorer
 from headwidgets.wire.documents import SCHEMA
 
@@ -86,6 +86,15 @@ class Explorer(HeadBox):
             parts = [self.grid, self.chooser, *views, *notes]
         super().__init__(parts, text=first, **options)
         self._connect()
+        self._source = source
+        if self.pruning is None and "confidence" in source.methods:
+            self.grid._lane.submit(self._measure, name="confidence", background=True)
+
+    def _measure(self, task: Task) -> None:
+        """Colour a grid that has no ranking by how confident heads are; looks at the texts alone."""
+        scores = self._source.importance("confidence", self._texts, None, lambda done, total: None, task.cancelled)
+        if not task.cancelled():
+            self.grid.show(scores)
 
     def _part(self, name: str, make: Any) -> Any:
         try:
@@ -106,7 +115,7 @@ class Explorer(HeadBox):
         self.chooser.observe(self._text_chosen, "value")
         self.observe(self._text_set, "text")
         refresh = refresher(self)
-        for part in (self.attention, self.attribution):
+        for part in (self.grid, self.attention, self.attribution):
             if part is not None:
                 part._lane.on_idle = refresh
         if self.pruning is not None:
@@ -151,8 +160,7 @@ class Explorer(HeadBox):
 
     def wait(self, timeout: float | None = None) -> bool:
         """Block until all parts have done their work; see `Pictured.wait`."""
-        parts: list[Pictured] = [part for part in self._parts() if not isinstance(part, HeadGrid)]
-        ended = [part.wait(timeout) for part in parts]
+        ended = [part.wait(timeout) for part in self._parts()]
         self._settle_outputs()
         return all(ended)
 

@@ -46,6 +46,9 @@ def test_without_labels_there_is_no_pruning_but_a_grid(source):
     assert dashboard.grid in dashboard.children
     dashboard.grid.selected = [("encoder", 3, 2)]
     assert dashboard.attention.selected == heads((3, 2))
+    assert dashboard.wait(10)
+    assert [score["name"] for score in dashboard.grid.document["panels"][0]["scores"]] == ["confidence"]
+    assert dashboard.grid.selected == heads((3, 2))
 
 
 def test_the_first_choice_is_the_head_that_carries_most(source):
