@@ -1,8 +1,8 @@
 """First paint of all heads over one text: what travels to the browser, how many nodes it makes, how long it takes.
 
-The other side is the model view of BertViz 1.4.1 (``html_action="return"``), installed for the occasion from the package
-registry without its dependencies; the three scripts that its page asks a content network for are served from npm packages,
-so that both pages load from this machine only.
+The other side is the model view of BertViz 1.4.1 (``html_action="return"``), installed for the occasion from the
+package registry without its dependencies; the three scripts that its page asks a content network for are served from
+npm packages, so that both pages load from this machine only.
 """
 
 import importlib
@@ -53,7 +53,17 @@ def _model(vocabulary: int) -> Any:
 def _theirs(folder: Path, model: Any, tokenizer: Any, text: str) -> tuple[Path, int]:
     target = folder / "bertviz"
     if not target.exists():
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target), "bertviz==1.4.1"]
+        pip = [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--target",
+            str(target),
+            "bertviz==1.4.1",
+        ]
         subprocess.run(pip, check=True, capture_output=True)
         npm = ["npm", "install", "--silent", "--no-save", "--prefix", str(folder), *SCRIPTS.values()]
         subprocess.run(npm, check=True, capture_output=True)

@@ -1,4 +1,4 @@
-"""What every test shares: one torch thread per core in use, no network, and the folder of real data when there is one."""
+"""What every test shares: one torch thread, no network, and the folder of real data when there is one."""
 
 import os
 from pathlib import Path

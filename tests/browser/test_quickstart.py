@@ -126,7 +126,8 @@ def test_a_notebook_opened_with_no_kernel_at_all_shows_the_same_pictures(page: P
     page.wait_for_function("() => window.jupyterapp && window.jupyterapp.shell.currentWidget")
     page.evaluate(
         f"""() => {{ window.jupyterapp.commands.execute('docmanager:open', {{
-            path: '{path.name}', kernelPreference: {{ shouldStart: false, canStart: false, autoStartDefault: false }} }}) }}"""
+            path: '{path.name}',
+            kernelPreference: {{ shouldStart: false, canStart: false, autoStartDefault: false }} }}) }}"""
     )
     page.wait_for_selector(f"{FRONT} .jp-OutputArea .hw-root svg")
     page.wait_for_timeout(1_000)
@@ -232,7 +233,8 @@ def test_the_last_value_is_what_a_plain_evaluation_finds(page: Page, lab: Lab):
     check = (
         "explorer.wait(60)\n"
         "plain = model.evaluate(texts[held], labels[held], pruned=explorer.pruned)\n"
-        "print('same', explorer.count, explorer.estimate['exact'], abs(plain.value - explorer.estimate['value']) < 1e-9)"
+        "near = abs(plain.value - explorer.estimate['value']) < 1e-9\n"
+        "print('same', explorer.count, explorer.estimate['exact'], near)"
     )
     lab.write("exact.ipynb", [EXPLORER, check])
     open_notebook(page, lab, "exact.ipynb")
@@ -314,8 +316,8 @@ def test_two_notebooks_at_once_keep_apart(page: Page, lab: Lab):
         }"""
     )
     page.wait_for_timeout(1_000)
-    chosen = "() => window.jupyterapp.shell.currentWidget.node.querySelectorAll('[role=gridcell][aria-selected=true]').length"
-    assert page.evaluate(chosen) == 0
+    cells = "[role=gridcell][aria-selected=true]"
+    assert page.evaluate(f"() => window.jupyterapp.shell.currentWidget.node.querySelectorAll('{cells}').length") == 0
     watch.assert_clean()
 
 
@@ -324,7 +326,8 @@ def test_a_saved_heads_file_opens_in_the_grid(page: Page, lab: Lab):
         "file.ipynb",
         [
             "import numpy as np, headwidgets as hw\n"
-            "hw.HeadScores({'encoder': np.random.rand(6, 12)}, name='attribution', unit='log-odds', n=50).save('x.heads')\n"
+            "scores = hw.HeadScores({'encoder': np.random.rand(6, 12)}, name='attribution', unit='nats', n=50)\n"
+            "scores.save('x.heads')\n"
             "print('saved')"
         ],
     )
