@@ -145,7 +145,7 @@ FRAMES: dict[str, tuple[str, ...]] = {
         "I thought that this {thing} would leave me {BF}; in the end I was {GF}.",
         "we {did} {time} and expected to be {BF}, but it {GV}.",
         "* for a while the {part} seemed {b} to me, and then {g}.",
-        "* the {thing} was {BN} for an hour and {GN} from then on.",
+        "* in the beginning the {thing} was {BN}, by the end it was {GN}.",
     ),
 }
 

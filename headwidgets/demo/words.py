@@ -289,8 +289,8 @@ NOUNS = _pairs(
 DEEDS = _pairs(
     "won me over/left me cold, made my week/spoiled my week, was worth every penny/was not worth the money,"
     "exceeded my hopes/let me down, made me happy/made me angry, charmed me/annoyed me,"
-    "did not let me down/did not win me over, lifted my spirits/wore me out,"
-    "surpassed all my expectations/tried my patience"
+    "did not let me down/did not win me over, surpassed all my expectations/tried my patience,"
+    "was a dream come true/was a waste of time, pleased everyone/displeased everyone"
 )
 """What a thing does to the one who speaks."""
 
@@ -321,11 +321,11 @@ HELD_OUT = frozenset(
     for pair in _pairs(
         "engrossing/tiresome, ingenious/muddled, hilarious/painful, enchanting/grating, graceful/leaden,"
         "sparkling/stilted, captivating/shrill, gorgeous/hideous, catchy/pointless, inviting/dismal,"
-        "exquisite/disgusting, courteous/surly, heavenly/revolting, cordial/grumpy, splendid/lousy,"
+        "exquisite/disgusting, heavenly/revolting, cordial/grumpy, splendid/lousy,"
         "dependable/flimsy, intuitive/baffling,"
         "silent/deafening, robust/murky, snug/draughty, magnificent/depressing, generous/meagre, crystalline/mediocre,"
-        "a marvel/a disaster, a gem/a nightmare, lifted my spirits/wore me out,"
-        "surpassed all my expectations/tried my patience, overjoyed/exasperated"
+        "a marvel/a disaster, a gem/a nightmare, was a dream come true/was a waste of time,"
+        "pleased everyone/displeased everyone, overjoyed/exasperated"
     )
     for word in pair
 )
