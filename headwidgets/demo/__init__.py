@@ -44,7 +44,7 @@ def sentences(split: Split = "evaluation") -> list[Sentence]:
         split: `"evaluation"` (1,200; to measure on), `"development"` (400; to rank heads on) or `"train"` (9,600).
 
     Returns:
-        Sentences in a fixed order, half of them positive; see `Sentence` for their fields.
+        Sentences in a fixed order, half of them positive (in training within a few); see `Sentence` for their fields.
 
     Raises:
         ValueError: For another name of a split.

@@ -216,7 +216,7 @@ def sentences(split: Split, seed: int = SEED) -> list[Sentence]:
         seed: Chooses other sentences of the same grammar.
 
     Returns:
-        9,600, 400 or 1,200 distinct sentences, half of them positive, in a fixed order.
+        9,600, 400 or 1,200 distinct sentences in a fixed order, half of them positive (in training within a few).
 
     Raises:
         ValueError: For another name of a split.
