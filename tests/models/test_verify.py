@@ -146,8 +146,10 @@ def test_verify_notices_a_dropped(mistake, monkeypatch):
     family, wrong = WRONG[mistake]
     right = maps.probabilities
     monkeypatch.setattr(maps, "probabilities", lambda q, k, mask, **kw: right(q, k, **({"mask": mask} | kw | wrong)))
-    with pytest.raises(VerificationError, match="WRONG  output with our maps equals the bare model's"):
+    with pytest.raises(VerificationError, match="WRONG  output with our maps equals the bare model's") as found:
         tiny.made(family).verify()
+    assert "WRONG  maps equal eager's output_attentions" in str(found.value)
+    assert "ok     the model is as it was found" in str(found.value)
 
 
 def test_verify_notices_swapped_heads():
