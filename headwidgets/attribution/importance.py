@@ -42,8 +42,8 @@ def importance(
     """Score every head by how much it matters on a set of texts.
 
     ``attribution``: per text the largest entry of the head's attribution map (signed) for the right answer, averaged
-    over texts (Hao et al. 2021, section 4.2). ``confidence``: the largest attention weight of a query, averaged over queries
-    (Voita et al. 2019, section 4); needs no labels. ``random``: a control; draw many seeds for a band.
+    over texts (Hao et al. 2021, section 4.2). ``confidence``: the largest attention weight of a query, averaged over
+    queries (Voita et al. 2019, section 4); needs no labels. ``random``: a control; draw many seeds for a band.
 
     Nothing is kept per text, so the memory does not grow with them. Measure on one split and prune on another.
 

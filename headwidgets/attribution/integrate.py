@@ -23,6 +23,8 @@ LARGEST = 10.0
 """No entry may be off by more than this many tolerances of its layer's largest entry."""
 _TOKENS = {"cpu": 1536, "mps": 8192, "cuda": 65536}
 """Positions per pass at most: on a processor, more do not fit in its caches; on a GPU, more do not make it faster."""
+_SMALL = 5
+"""A pass that fills no more than this part of `_TOKENS` is small."""
 
 
 @dataclass
@@ -59,9 +61,13 @@ class Integrand:
         self._cancel = cancel
         self._notes = notes
         self._chunk = _chunk(clean, site)
+        self.zero: Tensor | None = None
+        self._first = True
 
     def at_zero(self) -> Tensor:
-        """F(0), float32 [rows]."""
+        """F(0), float32 [rows]; a pass of its own unless the points' first pass had room for it."""
+        if self.zero is not None:
+            return self.zero
         rows = torch.arange(len(self.clean), device=self.start.device)
 
         def work(some: Sequence[int]) -> Tensor:
@@ -71,11 +77,23 @@ class Integrand:
 
         return torch.cat(self._halving(work, range(len(rows))))
 
+    def change(self) -> Floats:
+        """F(A) - F(0), float64 [rows]."""
+        full, zero = self.clean.values.cpu().numpy(), self.at_zero().cpu().numpy()
+        return np.asarray(full.astype(np.float64) - zero.astype(np.float64))
+
     def each(self, rows: Sequence[int], points: Floats, take: Callable[[Tensor, Tensor, Tensor], None]) -> None:
         """Call ``take(row, point, gradient)`` with chunks of all pairs of `rows` and `points` (as index tensors)."""
         device = self.start.device
-        scale = torch.as_tensor(points, dtype=self.start.dtype, device=device)
         pairs = [(row, k) for row in rows for k in range(len(points))]
+        # a small pass costs its weights' way through the caches, whatever its rows: F(0) rides along
+        ride = self._first and len(pairs) + len(self.clean) <= self._chunk // _SMALL and device.type == "cpu"
+        self._first = False
+        if ride:
+            pairs = [(row, len(points)) for row in range(len(self.clean))] + pairs
+            points = np.append(points, 0.0)
+            zero = torch.empty_like(self.clean.values)
+        scale = torch.as_tensor(points, dtype=self.start.dtype, device=device)
 
         def work(some: Sequence[tuple[int, int]]) -> None:
             if self._cancel is not None and self._cancel():
@@ -84,9 +102,15 @@ class Integrand:
             leaf = (self.start.index_select(0, row) * scale[point].view(-1, 1, 1)).requires_grad_()
             values = self.clean.run(self.site, row, leaf)
             (gradient,) = torch.autograd.grad(values.sum(), leaf)
+            if ride:
+                own = point < len(points) - 1
+                zero[row[~own]] = values.detach()[~own].to(zero.dtype)
+                row, point, gradient = row[own], point[own], gradient[own]
             take(row, point, gradient.float())
 
         self._halving(work, pairs)
+        if ride:
+            self.zero = zero
 
     def _halving(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         return halving(
@@ -168,34 +192,32 @@ def integrate(
         InputError: gradients that are not finite; the message names the layer.
     """
     integrand = Integrand(clean, site, cancel, notes)
-    zero = integrand.at_zero()
-    change = clean.values.double().cpu().numpy() - zero.double().cpu().numpy()
-    work = _Auto(integrand, change, tolerance) if rule is None else None
     valid = _valid(clean, site, clean.maps[site])
 
     def spread(gradient: Tensor) -> Tensor:
         entries = clean.spread(site, gradient)
         return entries if valid is None else torch.where(valid, entries, torch.zeros((), device=entries.device))
 
-    rows = list(range(len(clean)))
-    if rule is not None:
-        maps = spread(integrand.summed(rows, rule))
-        _check(maps, site)
-        return Layer(maps, change, _totals(maps), np.full(len(rows), len(rule)), np.ones(len(rows), dtype=bool))
-    assert work is not None
-    return work.run(spread)
+    if rule is None:
+        return _Auto(integrand, tolerance).run(spread)
+    rows = range(len(clean))
+    maps = spread(integrand.summed(rows, rule))
+    _check(maps, site)
+    return Layer(
+        maps, integrand.change(), _totals(maps), np.full(len(rows), len(rule)), np.ones(len(rows), dtype=np.bool_)
+    )
 
 
 class _Auto:
     """Raises the number of points, for those rows whose error is not yet small enough."""
 
-    def __init__(self, integrand: Integrand, change: Floats, tolerance: float) -> None:
+    def __init__(self, integrand: Integrand, tolerance: float) -> None:
         self.integrand = integrand
         self.clean = integrand.clean
-        self.change = change
         self.tolerance = tolerance
-        self.steps = np.zeros(len(change), dtype=np.int64)
-        self.settled = np.zeros(len(change), dtype=bool)
+        self.change: Floats = np.zeros(len(self.clean))
+        self.steps = np.zeros(len(self.clean), dtype=np.int64)
+        self.settled = np.zeros(len(self.clean), dtype=np.bool_)
         self.maps = torch.empty(0)
 
     def run(self, spread: Callable[[Tensor], Tensor]) -> Layer:
@@ -207,6 +229,7 @@ class _Auto:
             start = max(start, 8)
         rule = quadrature.gauss(start)
         slopes = self.integrand.stored(rows, rule.points)
+        self.change = self.integrand.change()
         self.maps = self._level(spread, rows, slopes, rule)
         rows = self._open()
         if rows:

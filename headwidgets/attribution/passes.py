@@ -72,16 +72,14 @@ class Clean:
         return whole
 
     def run(self, site: Site, rows: Tensor, outputs: Tensor) -> Tensor:
-        """F [batch] with a site's heads' outputs replaced; `rows` says which text each one is."""
+        """F [batch] with a site's heads' outputs replaced; `rows` says which text each one is. Within `held`."""
         inputs = self.prefix.inputs(site, self.batch.inputs, rows)
         if self.prefix.can_enter(site):
-            with self.model.visit(), self.prefix.resumed(site, rows, outputs, self.reading):
+            with self.prefix.resumed(site, rows, outputs, self.reading):
                 result = self.model.forward(inputs, **self.keywords)
         else:
-            with (
-                self.model.visit(outputs={site: lambda own: outputs.view(own.shape)}),
-                self.prefix.resumed(site, rows),
-            ):
+            handler = {site: lambda own: outputs.view(own.shape)}
+            with self.model.visit(outputs=handler, evaluation=False), self.prefix.resumed(site, rows):
                 result = self.model.forward(inputs, **self.keywords)
         return self.reader.values(result, rows)
 
@@ -181,6 +179,7 @@ def clean(model: Any, batch: Batch, reader: Reader, settle: Any, sites: list[Sit
             model.visit(
                 attention={s: lambda w, s=s: keep_map(s, w) for s in sites},
                 outputs={s: lambda o, s=s: keep_outputs(s, o) for s in sites},
+                evaluation=False,
             ),
             prefix.recording(model.model),
         ):
@@ -232,7 +231,7 @@ def _reading(found: Clean, values: Tensor, end: Tensor, rows: Tensor) -> Reading
     try:
         with torch.no_grad():
             entered = found.run(last[0], rows, found.start(last[0]))
-            with found.model.visit(), found.prefix.resumed(last[0], rows, None, reading):
+            with found.prefix.resumed(last[0], rows, None, reading):
                 after = found.reader.values(found.model.forward(inputs, **found.keywords), rows)
     except (RuntimeError, ValueError, IndexError, TypeError):  # a block that is not position-wise after its attention
         return None

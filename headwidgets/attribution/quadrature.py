@@ -101,7 +101,7 @@ def check(rule: Any, steps: Any, tolerance: Any) -> int | None:
 
 def first_points(tolerance: float) -> int:
     """Points to begin with, from experience: the fewest that most layers of fine-tuned classifiers are content with."""
-    return 3 if tolerance > 3e-3 else 4 if tolerance > 1e-4 else 6 if tolerance > 1e-6 else 8
+    return 3 if tolerance >= 1e-2 else 4 if tolerance > 2e-3 else 5 if tolerance > 1e-5 else 8
 
 
 LARGE = (20, 40, 80)
@@ -122,5 +122,9 @@ def unseen(first: Floats, before: Floats, last: Floats, points: int, degree: int
         The size of the first coefficient that the rule does not see, if they go on falling as they did.
     """
     tiny = np.finfo(np.float64).tiny
-    ratio = np.clip((np.maximum(last, tiny) / np.maximum(first, tiny)) ** (1 / (points - 2)), 0, 1)
+    base = np.maximum(first, tiny)
+    ratio = (np.maximum(last, tiny) / base) ** (1 / (points - 2))
+    if points > 3:  # odd or even coefficients alone may vanish
+        ratio = np.maximum(ratio, (np.maximum(before, tiny) / base) ** (1 / (points - 3)))
+    ratio = np.clip(ratio, 0, 1)
     return np.asarray(np.maximum(last, before * ratio) * ratio ** (degree + 2 - points))
