@@ -1,12 +1,13 @@
 """Attribution: time and error against the published rule, side by side in one run.
 
-    HEADWIDGETS_DATA=folder python bench/attribution.py [--threads 1] [--sentences 12] [--repeats 3]
-    HEADWIDGETS_DATA=folder python bench/attribution.py --check [--sentences 50] [--points 500]
+    HEADWIDGETS_DATA=folder python -m bench.attribution [--threads 1] [--sentences 10] [--repeats 3]
+    HEADWIDGETS_DATA=folder python -m bench.attribution --check [--sentences 50] [--points 500]
 
-The published way (Hao et al. 2021, and their code): eager attention, a clean pass per layer, the left rule with 20 points,
-the probability of the predicted class, one text at a time. Two versions of it are timed: with one full pass per point
-and layer (20 points in a batch), and with the layers below the attributed one at batch 1, as the authors' code runs
-them. Neither is padded to 128 tokens, as the authors' code does; that would cost it three times more on these sentences.
+The published way (Hao et al. 2021, and their code): eager attention, a clean pass per layer, the left rule with 20
+points, the probability of the predicted class, one text at a time. Two versions of it are timed: with one full pass per
+point and layer (20 points in a batch), and with the layers below the attributed one at batch 1, as the authors' code
+runs them. Neither is padded to 128 tokens, as the authors' code does; that would make it several times slower on these
+sentences.
 
 The error of a layer is the largest error of an entry relative to the layer's largest entry, against 64 Gauss points.
 ``--check`` compares with an independent midpoint reference, a full pass per point, and prints completeness gaps.
@@ -54,9 +55,8 @@ def published(model: Any, text: str, points: np.ndarray, chunk: int, lower_at_on
             inputs = batch.inputs
             hook = None
             if lower_at_one:
-                hook = site.block.register_forward_pre_hook(
-                    lambda _, args, n=len(some): (args[0].expand(n, -1, -1), *args[1:])
-                )
+                n = len(some)
+                hook = site.block.register_forward_pre_hook(lambda _, args, n=n: (args[0].expand(n, -1, -1), *args[1:]))
             else:
                 inputs = {name: value.expand(len(some), -1) for name, value in inputs.items()}
             with model.visit(attention={site: lambda _, leaf=leaf: leaf}):
@@ -106,7 +106,8 @@ def ways(texts: list[str], eager: Any, sdpa: Any) -> dict[str, Callable[[], list
     return found
 
 
-def compare(n: int, threads: int, repeats: int) -> None:
+def compare(n: int, threads: int, repeats: int) -> str:
+    """The table of times and errors."""
     torch.set_num_threads(threads)
     texts = sentences(n)
     eager, sdpa = load("eager"), load("sdpa")
@@ -123,44 +124,61 @@ def compare(n: int, threads: int, repeats: int) -> None:
             used[name].append(time.process_time() - busy)
     base = next(iter(timed))
     length = np.mean([len(e) for e in sdpa.encode(texts)])
-    print(
-        f"\n{n} SST-2 dev sentences (mean {length:.1f} tokens), BERT 6 x 12, {threads} thread(s), {repeats} repeats, best\n"
-    )
-    print("| way | ms per text | wall, times faster | CPU, times faster | mean error | 90 % | worst |")
-    print("| --- | --: | --: | --: | --: | --: | --: |")
+    lines = [
+        f"{n} SST-2 dev sentences (mean {length:.1f} tokens), BERT of 6 layers x 12 heads, {threads} thread(s), best "
+        f"of {repeats} rounds, each way once per round. Error: largest error of an entry of a layer, relative to the "
+        "layer's largest entry, against 64 Gauss points.",
+        "",
+        "| way | ms per text | times faster | in CPU time | mean error | 90 % | worst |",
+        "| --- | --: | --: | --: | --: | --: | --: |",
+    ]
     for name in timed:
         error = errors(results[name], reference)
-        print(
+        lines.append(
             f"| {name} | {1000 * min(wall[name]) / n:.0f} | {min(wall[base]) / min(wall[name]):.1f} "
             f"| {min(used[base]) / min(used[name]):.1f} | {error.mean():.2%} | {np.quantile(error, 0.9):.2%} "
             f"| {error.max():.2%} |"
         )
+    return "\n".join(lines)
 
 
-def check(n: int, points: int, threads: int) -> None:
+def check(n: int, points: int, threads: int, *, loud: bool = False) -> str:
+    """The table of gaps and errors against an independent reference."""
     torch.set_num_threads(threads)
     texts = sentences(n)
     eager, sdpa = load("eager"), load("sdpa")
     found = attribute(sdpa, texts, output="probability")
     gaps = np.array([a.gap["encoder"] for a in found])
     middle = (np.arange(points) + 0.5) / points
-    error = []
+    rows = []
     for i, text in enumerate(texts):
-        reference = published(eager, text, middle, 25, True)
-        error.append(errors([found[i].maps["encoder"]], [reference])[0])
-        print(f"{i + 1}/{n}: gap {gaps[i].max():.1e}, entries {max(error[-1]):.2%}", flush=True)
-    steps = np.array([a.steps["encoder"] for a in found])
-    print(f"\n{n} SST-2 dev sentences, probability, against {points} midpoints\n")
-    print("| layer | mean points | largest gap | mean error of entries | largest error of entries |")
-    print("| --- | --: | --: | --: | --: |")
+        rows.append(errors([found[i].maps["encoder"]], [published(eager, text, middle, 25, True)])[0])
+        if loud:
+            print(f"{i + 1}/{n}: gap {gaps[i].max():.1e}, entries {max(rows[-1]):.2%}", flush=True)
+    error, steps = np.array(rows), np.array([a.steps["encoder"] for a in found])
+    lines = [
+        f"{n} SST-2 dev sentences, probability of the predicted class, tolerance 1e-3, against an independent midpoint "
+        f"rule with {points} points and a pass per point.",
+        "",
+        "| layer | mean points | largest completeness gap | mean error of entries | largest error of entries |",
+        "| --- | --: | --: | --: | --: |",
+    ]
     for layer in range(gaps.shape[1]):
-        own = np.array(error)[:, layer]
-        print(
-            f"| {layer} | {steps[:, layer].mean():.1f} | {gaps[:, layer].max():.1e} | {own.mean():.3%} | {own.max():.3%} |"
+        own = error[:, layer]
+        lines.append(
+            f"| {layer} | {steps[:, layer].mean():.1f} | {gaps[:, layer].max():.1e} | {own.mean():.3%} "
+            f"| {own.max():.3%} |"
         )
+    return "\n".join(lines)
 
 
-if __name__ == "__main__":
+def table(n: int = 10, repeats: int = 3, checked: int = 6) -> str:
+    """What `python -m bench` prints."""
+    parts = ["## Attribution", compare(n, 2, repeats), compare(n, 1, repeats), check(checked, 500, 2)]
+    return "\n\n".join(parts)
+
+
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--sentences", type=int)
@@ -169,6 +187,10 @@ if __name__ == "__main__":
     parser.add_argument("--check", action="store_true", help="compare with an independent midpoint reference")
     given = parser.parse_args()
     if given.check:
-        check(given.sentences or 50, given.points, given.threads)
+        print(check(given.sentences or 50, given.points, given.threads, loud=True))
     else:
-        compare(given.sentences or 12, given.threads, given.repeats)
+        print(compare(given.sentences or 10, given.threads, given.repeats))
+
+
+if __name__ == "__main__":
+    main()

@@ -249,7 +249,7 @@ class _Auto:
             bound = self._judge(rows, maps, error)
             self._put(rows, maps)
             # where errors fall too slowly for the next rule to reach the bound (kinks), no more points are spent
-            hopeless = error * np.minimum(1, error / before) > bound
+            hopeless = error * error / np.maximum(np.maximum(before, error), 1e-30) > bound
             before = np.where(hopeless & np.isfinite(before), 0.0, error)
         return Layer(self.maps, self.change, _totals(self.maps), self.steps, self.settled)
 

@@ -100,7 +100,8 @@ class Clean:
 def held(model: Any) -> Iterator[None]:
     """Hold the model: evaluation mode, parameters without gradient, gradients on, matmuls in full precision."""
     precision = torch.get_float32_matmul_precision()
-    with model.visit(), frozen(model.model), torch.enable_grad():
+    plain = torch.autocast(model.device.type, enabled=False)
+    with model.visit(), frozen(model.model), torch.inference_mode(False), torch.enable_grad(), plain:
         torch.set_float32_matmul_precision("highest")
         try:
             yield

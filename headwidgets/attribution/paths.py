@@ -167,9 +167,7 @@ def walk(
     common: list[str] = []
     with _in_float32(model, common) as used, _padding(used, examples, plan.task) as pad_id, held(used):
         sites = [used.site(s.kind, s.layer) for s in plan.sites]
-        budget = _BATCH.get(used.device.type, _BATCH["cpu"])
-        rows = _rows_that_fit(used, examples)
-        for batch in batches(examples, pad_id=pad_id, device=used.device, max_tokens=budget, max_rows=rows):
+        for batch in _batches(used, examples, pad_id):
             if cancel is not None and cancel():
                 raise Cancelled("the attribution was cancelled")
             current = _clean(used, batch, [found[i] for i in batch.index], plan, sites)
@@ -233,6 +231,18 @@ def _padding(model: HeadModel, examples: list[Example], task: Task) -> Iterator[
         yield free
     finally:
         config.pad_token_id = own
+
+
+def _batches(model: HeadModel, examples: list[Example], pad_id: int) -> Iterator[Batch]:
+    """Texts of similar length together: a padded position costs what a token costs, at every point."""
+    budget = _BATCH.get(model.device.type, _BATCH["cpu"])
+    rows = _rows_that_fit(model, examples)
+    order = sorted(range(len(examples)), key=lambda i: len(examples[i]))
+    while order:
+        most = 1.15 * len(examples[order[0]]) + 1
+        group = [i for i in order if len(examples[i]) <= most]
+        order = order[len(group) :]
+        yield from batches(examples, pad_id=pad_id, device=model.device, max_tokens=budget, max_rows=rows, order=group)
 
 
 def _rows_that_fit(model: HeadModel, examples: list[Example]) -> int:

@@ -1,6 +1,5 @@
 """What an attribution holds."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,9 +96,6 @@ class Attribution:
             provenance=self.provenance,
             fingerprint=str(self.provenance["settings"].get("fingerprint", "")) if self.provenance else None,
         )
-
-    def __iter__(self) -> Iterator[Any]:
-        raise TypeError("one text gives one Attribution; a list of texts gives a list")
 
     def __repr__(self) -> str:
         shapes = ", ".join(f"{kind} {v.shape[0]}x{v.shape[1]}" for kind, v in self.totals.items())

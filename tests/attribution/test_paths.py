@@ -217,6 +217,14 @@ def test_the_model_comes_back_as_it_was():
     assert not any("forward" in module.__dict__ for module in model.model.modules())
 
 
+def test_works_inside_no_grad_inference_mode_and_autocast():
+    model = calm("bert", "sequence")
+    expected = attribute(model, TEXT).maps["encoder"]
+    for context in (torch.no_grad(), torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16)):
+        with context:
+            np.testing.assert_array_equal(attribute(model, TEXT).maps["encoder"], expected)
+
+
 def test_half_precision_weights_stay_and_a_float32_copy_is_attributed():
     model = calm("bert", "sequence")
     precise = attribute(model, TEXT, target=1)
