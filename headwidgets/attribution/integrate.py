@@ -1,6 +1,6 @@
 """The integral of one layer, for all texts of a batch: as many points as each text needs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from headwidgets.attribution.quadrature import Rule
 from headwidgets.errors import Cancelled, InputError
 from headwidgets.models.memory import free_bytes, halving
 from headwidgets.models.sites import Site
+from headwidgets.models.staircase import Entry
 
 Floats = NDArray[np.float64]
 FLOOR = 0.1
@@ -23,6 +24,8 @@ LARGEST = 10.0
 """No entry may be off by more than this many tolerances of its layer's largest entry."""
 _TOKENS = {"cpu": 1536, "mps": 8192, "cuda": 65536}
 """Positions per pass at most: on a processor, more do not fit in its caches; on a GPU, more do not make it faster."""
+_CLIMB = {"cpu": 2048, "mps": 8192, "cuda": 65536}
+"""Positions, of all layers together, up to which they are integrated in one pass."""
 _SMALL = 5
 """A pass that fills no more than this part of `_TOKENS` is small."""
 
@@ -119,13 +122,17 @@ class Integrand:
 
     def stored(self, rows: Sequence[int], points: Floats) -> Tensor:
         """The gradients themselves, float32 [points, all rows, query, width]; zero for other rows."""
-        kept = self.start.new_zeros((len(points), *self.start.shape), dtype=torch.float32)
+        kept = self.room(len(points))
 
         def take(row: Tensor, point: Tensor, gradient: Tensor) -> None:
             kept[point, row] = gradient
 
         self.each(rows, points, take)
         return kept
+
+    def room(self, points: int) -> Tensor:
+        """Zeros [points, all rows, query, width]."""
+        return self.start.new_zeros((points, *self.start.shape), dtype=torch.float32)
 
     def summed(self, rows: Sequence[int], rule: Rule) -> Tensor:
         """The weighted sum over a rule's points, float32 [all rows, query, width]; nothing is kept per point."""
@@ -168,20 +175,79 @@ def _valid(clean: Clean, site: Site, like: Tensor) -> Tensor | None:
     return torch.stack(rows).unsqueeze(1)
 
 
+@dataclass
+class Request:
+    """Gradients of one layer that are wanted: at all pairs of `rows` and `points`."""
+
+    integrand: Integrand
+    rows: list[int]
+    points: Floats
+
+
+def gather(requests: list[Request]) -> list[Tensor]:
+    """Gradients of several layers, as `Integrand.stored` gives them; in one pass where that is a small one."""
+    requests = [r for r in requests if r.rows]
+    clean = requests[0].integrand.clean if requests else None
+    if clean is not None and clean.climbs and len(requests) > 1:
+        zeros = sum(len(clean) for r in requests if r.integrand.zero is None)
+        pairs = zeros + sum(len(r.rows) * len(r.points) for r in requests)
+        if pairs <= climbable(clean):
+            try:
+                return _climb(clean, requests)
+            except (ValueError, IndexError, TypeError, RuntimeError):
+                clean.climbs = False  # a block that takes rows apart in its own way, or too little memory
+    return [r.integrand.stored(r.rows, r.points) for r in requests]
+
+
+def climbable(clean: Clean) -> int:
+    """Pairs of text and point, of all layers together, that one pass may take."""
+    length = max(value.shape[1] for value in clean.batch.inputs.values() if value.dim() == 2)
+    return _CLIMB.get(clean.model.device.type, _CLIMB["cpu"]) // length
+
+
+def _climb(clean: Clean, requests: list[Request]) -> list[Tensor]:
+    device = clean.values.device
+    leaves, entries, places = [], [], []
+    for request in requests:
+        integrand = request.integrand
+        pairs = [(row, k) for row in request.rows for k in range(len(request.points))]
+        if integrand.zero is None:
+            pairs += [(row, len(request.points)) for row in range(len(clean))]
+        row, point = torch.tensor(pairs, device=device).T
+        scale = torch.as_tensor(np.append(request.points, 0.0), dtype=integrand.start.dtype, device=device)
+        leaf = (integrand.start.index_select(0, row) * scale[point].view(-1, 1, 1)).requires_grad_()
+        leaves.append(leaf)
+        entries.append(Entry(integrand.site, row, leaf))
+        places.append((row, point))
+    values = clean.climb(entries)
+    gradients = torch.autograd.grad(values.sum(), leaves)
+    found = []
+    parts = torch.split_with_sizes(values.detach(), [len(row) for row, _ in places])
+    for request, gradient, value, (row, point) in zip(requests, gradients, parts, places, strict=True):
+        n = len(request.points)
+        kept = request.integrand.room(n)
+        own = point < n
+        kept[point[own], row[own]] = gradient.float()[own]
+        found.append(kept)
+        if request.integrand.zero is None:
+            request.integrand.zero = value[~own]
+    return found
+
+
 def integrate(
     clean: Clean,
-    site: Site,
+    sites: list[Site],
     *,
     rule: Rule | None,
     tolerance: float,
     cancel: Callable[[], bool] | None,
     notes: list[str],
-) -> Layer:
-    """Attribute one layer of a batch.
+) -> Iterator[tuple[Site, Layer]]:
+    """Attribute the layers of a batch.
 
     Args:
         clean: The batch after its clean pass.
-        site: The layer.
+        sites: The layers, in the order in which they run.
         rule: A fixed rule, or None to choose the number of points by the error.
         tolerance: Relative to ``max(|F(A) - F(0)|, 0.1)``.
         cancel: Says whether to stop.
@@ -191,59 +257,103 @@ def integrate(
         Cancelled: told to stop.
         InputError: gradients that are not finite; the message names the layer.
     """
-    integrand = Integrand(clean, site, cancel, notes)
-    valid = _valid(clean, site, clean.maps[site])
+    points = (quadrature.first_points(tolerance) if rule is None else len(rule)) + 1
+    together = clean.climbs and len(sites) * len(clean) * points <= climbable(clean)
+    for group in [sites] if together else [[site] for site in sites]:
+        if cancel is not None and cancel():
+            raise Cancelled("the attribution was cancelled")
+        works = [_Work(Integrand(clean, site, cancel, notes), tolerance) for site in group]
+        if rule is None:
+            _raise_points(works)
+        elif together:
+            slopes = gather([Request(w.integrand, list(range(len(clean))), rule.points) for w in works])
+            for work, own in zip(works, slopes, strict=True):
+                work.take(rule, torch.tensordot(_like(rule.weights, own), own, 1))
+        else:
+            for work in works:
+                work.take(rule, work.integrand.summed(range(len(clean)), rule))
+        for work in works:
+            yield work.integrand.site, work.layer()
 
-    def spread(gradient: Tensor) -> Tensor:
-        entries = clean.spread(site, gradient)
-        return entries if valid is None else torch.where(valid, entries, torch.zeros((), device=entries.device))
 
-    if rule is None:
-        return _Auto(integrand, tolerance).run(spread)
-    rows = range(len(clean))
-    maps = spread(integrand.summed(rows, rule))
-    _check(maps, site)
-    return Layer(
-        maps, integrand.change(), _totals(maps), np.full(len(rows), len(rule)), np.ones(len(rows), dtype=np.bool_)
-    )
+def _raise_points(works: list["_Work"]) -> None:
+    """First few points for every layer, then more for those texts and layers that need them."""
+    requests = [Request(w.integrand, w.open(), w.first.points) for w in works]
+    for work, slopes in zip(works, gather(requests), strict=True):
+        work.begin(slopes)
+    waiting = [w for w in works if w.open()]
+    requests = [Request(w.integrand, w.open(), w.longer.points[len(w.first) :]) for w in waiting]
+    for work, slopes in zip(waiting, gather(requests), strict=True):
+        work.extend(slopes)
+    for work in works:
+        work.finish()
 
 
-class _Auto:
-    """Raises the number of points, for those rows whose error is not yet small enough."""
+def _like(weights: Floats, tensor: Tensor) -> Tensor:
+    return torch.as_tensor(weights, dtype=torch.float32, device=tensor.device)
+
+
+class _Work:
+    """One layer of a batch while the number of points is raised for those rows whose error is not yet small enough."""
 
     def __init__(self, integrand: Integrand, tolerance: float) -> None:
         self.integrand = integrand
         self.clean = integrand.clean
         self.tolerance = tolerance
-        self.change: Floats = np.zeros(len(self.clean))
+        start = quadrature.first_points(tolerance)
+        if self.clean.reading is not None and self.clean.reading.site is integrand.site:
+            start = max(start, 8)  # one position of one block: more points cost nothing
+        self.first, self.longer = quadrature.gauss(start), quadrature.kronrod(start)
         self.steps = np.zeros(len(self.clean), dtype=np.int64)
         self.settled = np.zeros(len(self.clean), dtype=np.bool_)
+        self.change: Floats = np.zeros(len(self.clean))
         self.maps = torch.empty(0)
+        self.slopes: Tensor | None = None
+        self.valid = _valid(self.clean, integrand.site, self.clean.maps[integrand.site])
 
-    def run(self, spread: Callable[[Tensor], Tensor]) -> Layer:
-        """All levels."""
-        rows = list(range(len(self.change)))
-        start = quadrature.first_points(self.tolerance)
-        cheap = self.clean.reading is not None and self.clean.reading.site is self.integrand.site
-        if cheap:  # one position of one block: more points cost nothing
-            start = max(start, 8)
-        rule = quadrature.gauss(start)
-        slopes = self.integrand.stored(rows, rule.points)
+    def layer(self) -> Layer:
+        """What was found."""
+        return Layer(self.maps, self.change, _totals(self.maps), self.steps, self.settled)
+
+    def open(self) -> list[int]:
+        """Rows that need more points."""
+        return [int(i) for i in np.flatnonzero(~self.settled)]
+
+    def spread(self, gradient: Tensor) -> Tensor:
+        """An integrated gradient as entries of the map, zero where there is padding."""
+        entries = self.clean.spread(self.integrand.site, gradient)
+        return entries if self.valid is None else torch.where(self.valid, entries, entries.new_zeros(()))
+
+    def take(self, rule: Rule, gradient: Tensor) -> None:
+        """A fixed rule's result."""
+        self.maps = self.spread(gradient)
+        _check(self.maps, self.integrand.site)
         self.change = self.integrand.change()
-        self.maps = self._level(spread, rows, slopes, rule)
-        rows = self._open()
-        if rows:
-            longer = quadrature.kronrod(start)
-            slopes = torch.cat([slopes, self.integrand.stored(rows, longer.points[start:])])
-            self._put(rows, self._level(spread, rows, slopes, longer))
-        del slopes
+        self.steps[:] = len(rule)
+        self.settled[:] = True
+
+    def begin(self, slopes: Tensor) -> None:
+        """The first rule, for all rows."""
+        self.change = self.integrand.change()
+        self.slopes = slopes
+        self.maps = self._level(self.open(), slopes, self.first)
+
+    def extend(self, slopes: Tensor) -> None:
+        """Its Kronrod rule, for the open rows."""
+        assert self.slopes is not None
+        rows = self.open()
+        self._put(rows, self._level(rows, torch.cat([self.slopes, slopes]), self.longer))
+
+    def finish(self) -> None:
+        """Larger rules, for rows that are still open."""
+        self.slopes = None
         before = np.full(len(self.change), np.inf)
         for n in quadrature.LARGE:
-            rows = [row for row in self._open() if before[row] > 0]
+            rows = [row for row in self.open() if before[row] > 0]
             if not rows:
                 break
             rule = quadrature.gauss(n)
-            maps = spread(self.integrand.summed(rows, rule))
+            maps = self.spread(self.integrand.summed(rows, rule))
             self.steps[rows] += n
             error = _sizes(maps - self.maps)
             bound = self._judge(rows, maps, error)
@@ -251,10 +361,6 @@ class _Auto:
             # where errors fall too slowly for the next rule to reach the bound (kinks), no more points are spent
             hopeless = error * error / np.maximum(np.maximum(before, error), 1e-30) > bound
             before = np.where(hopeless & np.isfinite(before), 0.0, error)
-        return Layer(self.maps, self.change, _totals(self.maps), self.steps, self.settled)
-
-    def _open(self) -> list[int]:
-        return [int(i) for i in np.flatnonzero(~self.settled)]
 
     def _put(self, rows: list[int], maps: Tensor) -> None:
         if len(rows) == len(self.change):
@@ -262,17 +368,15 @@ class _Auto:
         else:
             self.maps[rows] = maps[rows]
 
-    def _level(self, spread: Callable[[Tensor], Tensor], rows: list[int], slopes: Tensor, rule: Rule) -> Tensor:
+    def _level(self, rows: list[int], slopes: Tensor, rule: Rule) -> Tensor:
         """The rule's result for the rows whose gradients are in `slopes` [points, rows, query, width]."""
         n = len(rule)
-        weights = torch.as_tensor(rule.weights, dtype=torch.float32, device=slopes.device)
-        maps = spread(torch.tensordot(weights, slopes, 1))
+        maps = self.spread(torch.tensordot(_like(rule.weights, slopes), slopes, 1))
         self.steps[rows] = n
         matrix = quadrature.to_legendre(rule.points)
         sizes = []
         for k in (1, n - 2, n - 1):
-            coefficient = torch.as_tensor(matrix[k], dtype=torch.float32, device=slopes.device)
-            sizes.append(_sizes(spread(torch.tensordot(coefficient, slopes, 1))))
+            sizes.append(_sizes(self.spread(torch.tensordot(_like(matrix[k], slopes), slopes, 1))))
         first, before, last = sizes
         self._judge(rows, maps, quadrature.unseen(first, before, last, n, rule.degree))
         return maps

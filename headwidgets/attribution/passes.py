@@ -19,6 +19,7 @@ from headwidgets.attribution.targets import Reader
 from headwidgets.errors import InputError, UnsupportedError
 from headwidgets.models.prefix import Prefix, Reading, first, with_first
 from headwidgets.models.sites import Site
+from headwidgets.models.staircase import Entry, can_climb, climbing
 from headwidgets.models.visit import frozen
 from headwidgets.text.examples import Batch
 
@@ -40,6 +41,7 @@ class Clean:
         prefix: What blocks returned.
         reading: The one position that F reads of the last block, or None.
         keywords: Further arguments of the forward passes.
+        climbs: Whether several layers may be entered in one pass.
     """
 
     model: Any
@@ -51,6 +53,7 @@ class Clean:
     prefix: Prefix
     reading: Reading | None
     keywords: dict[str, Any]
+    climbs: bool = False
 
     def __len__(self) -> int:
         return len(self.batch)
@@ -81,6 +84,14 @@ class Clean:
             handler = {site: lambda own: outputs.view(own.shape)}
             with self.model.visit(outputs=handler, evaluation=False), self.prefix.resumed(site, rows):
                 result = self.model.forward(inputs, **self.keywords)
+        return self.reader.values(result, rows)
+
+    def climb(self, entries: list[Entry]) -> Tensor:
+        """F [all rows] of several layers' entries, in the order of the entries, in one pass."""
+        with climbing(self.prefix, entries, self.reading) as rows:
+            result = self.model.forward(
+                {name: value.index_select(0, rows) for name, value in self.batch.inputs.items()}, **self.keywords
+            )
         return self.reader.values(result, rows)
 
     def spread(self, site: Site, gradient: Tensor) -> Tensor:
@@ -198,6 +209,7 @@ def clean(model: Any, batch: Batch, reader: Reader, settle: Any, sites: list[Sit
     found = Clean(model, batch, reader, maps, outputs, values.detach(), prefix, None, keywords)
     if ends and values.requires_grad and values.dtype == torch.float32 and ends[0].dtype == torch.float32:
         found.reading = _reading(found, values, ends[0], rows)
+    found.climbs = can_climb(prefix, sites)
     return found
 
 

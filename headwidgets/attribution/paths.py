@@ -171,10 +171,11 @@ def walk(
             if cancel is not None and cancel():
                 raise Cancelled("the attribution was cancelled")
             current = _clean(used, batch, [found[i] for i in batch.index], plan, sites)
-            for own, site in zip(plan.sites, sites, strict=True):
-                notes = list(common)
-                layer = integrate(current, site, rule=rule, tolerance=plan.tolerance, cancel=cancel, notes=notes)
-                take(current, layer, own, notes)
+            notes = list(common)
+            for site, layer in integrate(
+                current, sites, rule=rule, tolerance=plan.tolerance, cancel=cancel, notes=notes
+            ):
+                take(current, layer, model.site(site.kind, site.layer), notes)
                 done += len(batch)
                 if on_progress is not None:
                     on_progress(done, total)

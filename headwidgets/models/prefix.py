@@ -10,6 +10,7 @@ position (`Reading`). Each shortcut is taken only where the recorded pass has sh
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -185,14 +186,14 @@ class Prefix:
         """The recorded batch's inputs for a batch of `rows`; a decoder's site gets the stored encoder output."""
         chosen: dict[str, Any] = {name: value.index_select(0, rows) for name, value in inputs.items()}
         if site.kind != "encoder" and self.memory is not None:
-            chosen["encoder_outputs"] = BaseModelOutput(last_hidden_state=self._choose(self.memory, rows))
+            chosen["encoder_outputs"] = BaseModelOutput(last_hidden_state=self.choose(self.memory, rows))
         return chosen
 
-    def _choose(self, value: Any, rows: Tensor) -> Any:
+    def choose(self, value: Any, rows: Tensor) -> Any:
         """A stored value for a batch of `rows`; what has no batch dimension stays as it is."""
         if isinstance(value, Tensor) and value.dim() > 1 and value.shape[0] == self.rows:
             return value.expand(len(rows), *value.shape[1:]) if self.rows == 1 else value.index_select(0, rows)
-        return type(value)(self._choose(v, rows) for v in value) if isinstance(value, (tuple, list)) else value
+        return type(value)(self.choose(v, rows) for v in value) if isinstance(value, (tuple, list)) else value
 
     def can_enter(self, site: Site) -> bool:
         """Whether the site can be entered at its output projection."""
@@ -232,18 +233,20 @@ class Prefix:
             yield
 
     def _stored(self, value: Any, rows: Tensor) -> Callable[[Forward], Forward]:
-        return lambda _: lambda *args, **keywords: self._choose(value, rows)
+        return lambda _: lambda *args, **keywords: self.choose(value, rows)
 
     def _entered(self, site: Site, rows: Tensor, outputs: Tensor) -> Callable[[Forward], Forward]:
-        stored = self.attended[site]
-        shape = first(stored).shape
-
         def attended(*_: Any, **__: Any) -> Any:
-            if self.within[site]:
-                return with_first(self._choose(stored, rows), site.projection(outputs))
-            return with_first(self._choose(stored, rows), outputs.reshape(*outputs.shape[:2], *shape[2:]))
+            return with_first(self.choose(self.attended[site], rows), self.said(site, outputs))
 
         return lambda _: attended
+
+    def said(self, site: Site, outputs: Tensor) -> Tensor:
+        """What an attention module returns (first) when its heads say `outputs` [rows, query, heads * head_dim]."""
+        if self.within[site]:
+            projected: Tensor = site.projection(outputs)
+            return projected
+        return outputs.reshape(*outputs.shape[:2], *first(self.attended[site]).shape[2:])
 
 
 def _hidden(args: tuple[Any, ...], keywords: dict[str, Any]) -> Tensor:
@@ -257,15 +260,34 @@ def _with_hidden(
     return ((hidden, *args[1:]), keywords) if args else ((), {**keywords, "hidden_states": hidden})
 
 
-def _pick(tensor: Tensor, position: Tensor) -> Tensor:
+def pick(tensor: Tensor, position: Tensor) -> Tensor:
     """One position per row: [rows, positions, ...] to [rows, 1, ...]."""
     return tensor[torch.arange(len(position), device=position.device), position].unsqueeze(1)
 
 
-def _put(row: Tensor, length: int, position: Tensor) -> Tensor:
-    """The inverse of `_pick`, with zeros at the positions that nobody reads."""
+def put(row: Tensor, length: int, position: Tensor) -> Tensor:
+    """The inverse of `pick`, with zeros at the positions that nobody reads."""
     index = position.view(-1, 1, 1).expand(-1, 1, row.shape[-1])
     return torch.zeros(row.shape[0], length, row.shape[-1], dtype=row.dtype, device=row.device).scatter(1, index, row)
+
+
+def attended_first(attention: nn.Module, block: Callable[[], Any], applies: Callable[[], bool] = _always) -> Any:
+    """What the attention module inside a block returns; the rest of the block does not run."""
+    attended: list[Any] = []
+
+    def attend(own: Forward) -> Forward:
+        def run(*args: Any, **keywords: Any) -> Any:
+            attended.append(own(*args, **keywords))
+            raise _Attended
+
+        return run
+
+    try:
+        with replaced(attention, attend, applies):
+            block()
+    except _Attended:
+        pass
+    return attended[0]
 
 
 def _narrow_entered(reading: Reading, rows: Tensor) -> Callable[[Forward], Forward]:
@@ -275,9 +297,9 @@ def _narrow_entered(reading: Reading, rows: Tensor) -> Callable[[Forward], Forwa
     def make(original: Forward) -> Forward:
         def forward(*args: Any, **keywords: Any) -> Any:
             hidden = _hidden(args, keywords)
-            args, keywords = _with_hidden(args, keywords, _pick(hidden, position))
+            args, keywords = _with_hidden(args, keywords, pick(hidden, position))
             output = original(*args, **keywords)
-            return with_first(output, _put(first(output), hidden.shape[1], position))
+            return with_first(output, put(first(output), hidden.shape[1], position))
 
         return forward
 
@@ -292,25 +314,12 @@ def _narrow_after(reading: Reading, rows: Tensor) -> Callable[[Forward], Forward
     def make(original: Forward) -> Forward:
         def forward(*args: Any, **keywords: Any) -> Any:
             hidden = _hidden(args, keywords)
-            attended: list[Any] = []
-
-            def attend(own: Forward) -> Forward:
-                def run(*a: Any, **k: Any) -> Any:
-                    attended.append(own(*a, **k))
-                    raise _Attended
-
-                return run
-
-            try:
-                with replaced(attention, attend):
-                    original(*args, **keywords)
-            except _Attended:
-                pass
-            args, keywords = _with_hidden(args, keywords, _pick(hidden, position))
-            row = with_first(attended[0], _pick(first(attended[0]), position))
+            attended = attended_first(attention, partial(original, *args, **keywords))
+            args, keywords = _with_hidden(args, keywords, pick(hidden, position))
+            row = with_first(attended, pick(first(attended), position))
             with replaced(attention, lambda _: lambda *a, **k: row):
                 output = original(*args, **keywords)
-            return with_first(output, _put(first(output), hidden.shape[1], position))
+            return with_first(output, put(first(output), hidden.shape[1], position))
 
         return forward
 
