@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from headwidgets.errors import InputError, UnsupportedError
 from headwidgets.models.prefix import Prefix, Reading, first, with_first
 from headwidgets.models.sites import Site
 from headwidgets.models.staircase import Entry, can_climb, climbing
-from headwidgets.models.visit import frozen
+from headwidgets.models.visit import frozen, visit
 from headwidgets.text.examples import Batch
 
 _AGREE = 2e-4
@@ -82,7 +83,7 @@ class Clean:
                 result = self.model.forward(inputs, **self.keywords)
         else:
             handler = {site: lambda own: outputs.view(own.shape)}
-            with self.model.visit(outputs=handler, evaluation=False), self.prefix.resumed(site, rows):
+            with visit(self.model, outputs=handler, evaluation=False, innermost=True), self.prefix.resumed(site, rows):
                 result = self.model.forward(inputs, **self.keywords)
         return self.reader.values(result, rows)
 
@@ -188,10 +189,12 @@ def clean(model: Any, batch: Batch, reader: Reader, settle: Any, sites: list[Sit
     hook = last.register_forward_hook(keep_end) if last is not None else None
     try:
         with (
-            model.visit(
-                attention={s: lambda w, s=s: keep_map(s, w) for s in sites},
-                outputs={s: lambda o, s=s: keep_outputs(s, o) for s in sites},
+            visit(
+                model,
+                attention={s: partial(keep_map, s) for s in sites},
+                outputs={s: partial(keep_outputs, s) for s in sites},
                 evaluation=False,
+                innermost=True,
             ),
             prefix.recording(model.model),
         ):

@@ -128,16 +128,21 @@ class Prefix:
     @contextmanager
     def recording(self, root: nn.Module) -> Iterator["Prefix"]:
         """Keep, without gradient, what the blocks and attention modules of the next forward pass return."""
-        seen: dict[nn.Module, tuple[Tensor, Tensor]] = {}
+        entered: dict[nn.Module, Tensor] = {}  # before anybody's hook changes it: hooks act on what is put in, too
+        left: dict[nn.Module, Tensor] = {}
         with ExitStack() as stack:
             for block in (b for blocks in self.stacks for b in blocks):
                 stack.enter_context(replaced(block, self._keep_block(block), self.applies))
             for site in self.sites:
                 if site.calls == 1:
-                    hook = site.projection.register_forward_hook(
-                        lambda module, args, output: seen.__setitem__(module, (args[0].detach(), output.detach()))
+                    before = site.projection.register_forward_pre_hook(
+                        lambda module, args: entered.__setitem__(module, args[0].detach()), prepend=True
                     )
-                    stack.callback(hook.remove)
+                    after = site.projection.register_forward_hook(
+                        lambda module, _, output: left.__setitem__(module, output.detach())
+                    )
+                    stack.callback(before.remove)
+                    stack.callback(after.remove)
                     stack.enter_context(replaced(site.attention, self._keep_attention(site), self.applies))
             encoder = getattr(root, "get_encoder", lambda: None)() if len(self.stacks) > 1 else None
             if isinstance(encoder, nn.Module):
@@ -145,11 +150,10 @@ class Prefix:
                 stack.callback(hook.remove)
             yield self
         for site, output in self.attended.items():
-            entered, left = seen[site.projection]
-            own = first(output)
-            if own.shape == left.shape and torch.equal(own, left):
+            own, given, made = first(output), entered[site.projection], left[site.projection]
+            if own.shape == made.shape and torch.equal(own, made):
                 self.within[site] = True
-            elif own.numel() == entered.numel() and torch.equal(own.reshape(entered.shape), entered):
+            elif own.numel() == given.numel() and torch.equal(own.reshape(given.shape), given):
                 self.within[site] = False
 
     def _keep_memory(self, output: Any) -> None:

@@ -95,6 +95,7 @@ def visit(
     outputs: Mapping[Site, OutputHandler] | None = None,
     attention: Mapping[Site, MapHandler] | None = None,
     evaluation: bool = True,
+    innermost: bool = False,
 ) -> Iterator[Visit]:
     """Hold the model's lock, put hooks on, and put everything back, also after an exception.
 
@@ -105,6 +106,7 @@ def visit(
         outputs: By site, a function of the heads' outputs before the output projection.
         attention: By site, a function of the attention map; the site computes probabilities while it is there.
         evaluation: Switch to eval mode for the time of the visit.
+        innermost: `outputs` see what the heads say before the handlers of visits around this one change it.
 
     Raises:
         UnsupportedError: a site has no maps, or a forward pass went by without reaching an asked-for site.
@@ -123,7 +125,7 @@ def visit(
         if evaluation:
             stack.enter_context(evaluating(root))
         for projection, sites in _grouped(outputs, lambda s: s.projection).items():
-            stack.enter_context(_hooked(projection, sites, outputs, watch))
+            stack.enter_context(_hooked(projection, sites, outputs, watch, innermost))
         _visit_maps(stack, root, attention, watch)
         stack.callback(root.register_forward_pre_hook(watch.begin).remove)
         yield watch.seen
@@ -195,7 +197,7 @@ def padding_told(root: Any, inputs: dict[str, Tensor]) -> Iterator[dict[str, Ten
 
 @contextmanager
 def _hooked(
-    projection: nn.Module, sites: list[Site], handlers: Mapping[Site, OutputHandler], watch: _Watch
+    projection: nn.Module, sites: list[Site], handlers: Mapping[Site, OutputHandler], watch: _Watch, innermost: bool
 ) -> Iterator[None]:
     turn = watch.turn()
 
@@ -212,7 +214,7 @@ def _hooked(
                 changed = replaced.reshape(hidden.shape)
         return None if changed is hidden else (changed, *args[1:])
 
-    handle = projection.register_forward_pre_hook(hook)
+    handle = projection.register_forward_pre_hook(hook, prepend=innermost)
     try:
         yield
     finally:

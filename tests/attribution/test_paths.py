@@ -217,6 +217,31 @@ def test_the_model_comes_back_as_it_was():
     assert not any("forward" in module.__dict__ for module in model.model.modules())
 
 
+@pytest.mark.parametrize(("family", "head"), [("bert", "sequence"), ("gpt2", "causal"), ("llama", "causal")])
+@pytest.mark.parametrize("how", ["gates", "zero", "mean"])
+def test_inside_an_intervention_the_changed_model_is_attributed(family, head, how):
+    model = calm(family, head)
+    [kind] = model.kinds
+    gates = np.linspace(0.2, 1.5, 8).reshape(2, 4)
+    options = {
+        "gates": {"gates": {kind: gates}},
+        "zero": {"pruned": [(kind, 0, 1), (kind, 1, 2)]},
+        "mean": {"pruned": [(kind, 0, 1), (kind, 1, 2)], "ablation": "mean", "reference": [LONG, "a bird ran"]},
+    }[how]
+    plain = attribute(model, TEXT)
+    with model.gated(**options):
+        result = attribute(model, TEXT)
+        read = reader(model, result, family, head)
+        [example] = model.encode([TEXT])
+        maps, batch, value = reference.clean_maps(model, example, read)
+        assert result.value == pytest.approx(value, abs=1e-4)
+        for site in model.sites:
+            expected = reference.integral(model, batch, site, maps[site], read, 60)
+            assert np.abs(result.maps[kind][site.layer] - expected).max() <= 2e-3 * max(1, np.abs(expected).max())
+            assert result.gap[kind][site.layer] <= 1e-3 * max(abs(result.change[kind][site.layer]), 0.1) + 1e-5
+    assert result.value != pytest.approx(plain.value, abs=1e-3)
+
+
 def test_works_inside_no_grad_inference_mode_and_autocast():
     model = calm("bert", "sequence")
     expected = attribute(model, TEXT).maps["encoder"]
