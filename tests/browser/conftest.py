@@ -67,6 +67,7 @@ def serving(root: Path) -> Iterator[Lab]:
         "IPYTHONDIR": str(home / "ipython"),
         "PATH": f"{binaries}:{os.environ['PATH']}",
         "OMP_NUM_THREADS": "2",
+        "OMP_WAIT_POLICY": "PASSIVE",
         "HF_HUB_OFFLINE": "1",
     }
     environment.pop("PYTHONPATH", None)
@@ -192,10 +193,9 @@ def command(page: Page, identifier: str, arguments: str = "{}") -> None:
 def run_all(page: Page, timeout: float = 180_000) -> None:
     """Run every cell of the notebook in front and wait until each has a number."""
     command(page, "notebook:run-all-cells")
-    page.wait_for_function(
-        """() => [...document.querySelectorAll(
-            '.jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell .jp-InputPrompt'
-        )].every(p => /\\[\\d+\\]/.test(p.innerText))""",
+    page.wait_for_function(  # from the model: prompts of cells out of sight have no text
+        """() => [...window.jupyterapp.shell.currentWidget.content.widgets].every(cell =>
+            cell.model.type !== 'code' || (cell.model.executionCount && cell.model.executionState !== 'running'))""",
         timeout=timeout,
     )
 

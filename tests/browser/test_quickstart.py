@@ -31,7 +31,7 @@ def panel_of(page: Page) -> Locator:
 
 
 def wait_exact(page: Page, timeout: float = 60_000) -> None:
-    panel_of(page).locator(".hw-progress[data-exact=true]").wait_for(timeout=timeout)
+    panel_of(page).locator(".hw-progress[data-exact]").wait_for(timeout=timeout)
 
 
 def outputs_of(path: Path) -> list[dict[str, Any]]:
