@@ -158,7 +158,7 @@ def watched(page: Page) -> Watch:
             route.abort()
 
     page.route("**/*", asked)
-    page.on("pageerror", lambda error: watch.errors.append(f"page: {error}"))
+    page.on("pageerror", lambda error: watch.errors.append(f"page: {error.stack or error}"))
     page.on("console", lambda m: watch.errors.append(f"console: {m.text}") if m.type == "error" else None)
     return watch
 
