@@ -4,30 +4,34 @@ Usage, from a checkout after ``make test``: ``python -m docs.screenshots [NAME .
 """
 
 import argparse
+import io
 import shutil
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from PIL import Image, ImageChops
+from playwright.sync_api import Locator, Page, sync_playwright
 
 from tests.browser.conftest import open_notebook, run_all, serving
 
 IMAGES = Path(__file__).parent / "images"
-START = """import headwidgets as hw
+START = """import warnings
+warnings.simplefilter("ignore")
+import headwidgets as hw
 model, texts, labels = hw.demo.load()
-scores = [hw.attribution.importance(model, texts[:100], labels[:100], method=m) for m in ("attribution", "confidence")]
-text = next(t for t in texts if " not " in t and 9 < len(t.split()) < 16)"""
+ranked_on, judged_on = (texts[:60], labels[:60]), (texts[60:260], labels[60:260])
+scores = [hw.attribution.importance(model, *ranked_on, method=m) for m in ("attribution", "confidence")]
+text = next(t for t in texts if " not " in t and 9 < len(t.split()) < 16)
+pruning = dict(ranking=scores[0], points=10, count=36)"""
 WIDGETS = {
-    "grid": "hw.HeadGrid(scores)",
-    "attention": "hw.AttentionView(model, text)",
-    "attribution": "hw.AttributionView(model, text)",
-    "pruning": "hw.PruningExplorer(model, texts[100:], labels[100:], ranking=scores[0], count=40)",
-    "explore": "hw.explore(model, texts[:400], labels[:400])",
+    "grid": "widget = hw.HeadGrid(scores, selected=scores[0].ranking()[:1])",
+    "attention": "widget = hw.AttentionView(model, text, selected=[hw.Head('encoder', 1, 8)])",
+    "attribution": "widget = hw.AttributionView(model, text, view='both')",
+    "pruning": "widget = hw.PruningExplorer(model, *judged_on, **pruning)",
+    "explore": "widget = hw.explore(model, *judged_on, pruning=pruning)",
 }
-
-
-def _notebook(name: str) -> list[str]:
-    return [START, f"widget = {WIDGETS[name]}\nwidget.wait(120)\nwidget"]
+WIDTH = 1000
+HEIGHT = 2400
 
 
 def _themed(page: Page, theme: str) -> None:
@@ -35,40 +39,68 @@ def _themed(page: Page, theme: str) -> None:
         f"() => {{ window.jupyterapp.commands.execute('apputils:change-theme', {{ theme: 'JupyterLab {theme}' }}) }}"
     )
     light = str(theme == "Light").lower()
-    page.wait_for_function(f"() => document.body.dataset.jpThemeLight === '{light}'")
+    page.wait_for_function(
+        f"""() => document.body.dataset.jpThemeLight === '{light}'
+            && [...document.querySelectorAll('.hw-root')].every(el => el.dataset.theme === '{theme.lower()}')"""
+    )
+
+
+def _output(page: Page, cell: int) -> Locator:
+    """The output of a cell, once it is on the page: cells out of sight are not."""
+    page.evaluate(f"() => window.jupyterapp.shell.currentWidget.content.scrollToItem({cell}, 'start')")
+    output = page.locator(f".jp-Cell[data-windowed-list-index='{cell}'] .jp-OutputArea-output:has(.hw-root)").last
+    output.wait_for()
+    return output
+
+
+def _settled(page: Page, output: Locator) -> None:
+    """Wait until a drawing has stayed as it is for a while."""
+    before, same = "", 0
+    while same < 3:
+        page.wait_for_timeout(250)
+        now = output.inner_html()
+        before, same = now, same + 1 if now == before else 0
+
+
+def _shoot(output: Locator, path: Path) -> None:
+    """Take a picture, cut the empty right and lower margin, in 256 colours."""
+    picture = Image.open(io.BytesIO(output.screenshot())).convert("RGB")
+    surface = picture.getpixel((picture.width - 1, picture.height - 1))
+    box = ImageChops.difference(picture, Image.new("RGB", picture.size, surface)).getbbox()
+    margin = 16
+    if box is not None:
+        picture = picture.crop((0, 0, min(picture.width, box[2] + margin), min(picture.height, box[3] + margin)))
+    picture.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def main() -> None:
     """Take every picture asked for."""
     parser = argparse.ArgumentParser(prog="python -m docs.screenshots")
-    parser.add_argument("names", nargs="*", default=list(WIDGETS))
+    parser.add_argument("names", nargs="*", default=list(WIDGETS), metavar="NAME", help=", ".join(WIDGETS))
     names = parser.parse_args().names
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as root, serving(Path(root)) as lab, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-dev-shm-usage"]
         )
-        for name in names:
-            lab.write(f"{name}.ipynb", _notebook(name))
-            height = 2600 if name == "explore" else 1100
-            context = browser.new_context(viewport={"width": 1280, "height": height}, device_scale_factor=2)
-            page = context.new_page()
-            page.set_default_timeout(120_000)
-            open_notebook(page, lab, f"{name}.ipynb")
-            for side in ("left", "right"):
-                page.evaluate(f"() => window.jupyterapp.shell.collapse{side.title()}()")
-            run_all(page, timeout=300_000)
-            output = page.locator(".jp-OutputArea-output:has(.hw-root)").last
-            output.wait_for()
-            for theme in ("Light", "Dark"):
+        page = browser.new_context(
+            viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=2, reduced_motion="reduce"
+        ).new_page()
+        page.set_default_timeout(120_000)
+        lab.write("pictures.ipynb", [START, *(f"{WIDGETS[name]}\nwidget.wait()\nwidget" for name in names)])
+        open_notebook(page, lab, "pictures.ipynb")
+        for side in ("left", "right"):
+            page.evaluate(f"() => window.jupyterapp.shell.collapse{side.title()}()")
+        run_all(page, timeout=600_000)
+        for theme in ("Light", "Dark"):
+            for cell, name in enumerate(names, 1):
+                output = _output(page, cell)
                 _themed(page, theme)
                 page.mouse.move(2, 2)
-                page.wait_for_timeout(1_500)
-                output.screenshot(path=IMAGES / f"{name}-{theme.lower()}.png")
-                print(f"{name}-{theme.lower()}.png", flush=True)
-            page.evaluate("() => { window.jupyterapp.commands.execute('notebook:shutdown-kernel') }")
-            page.wait_for_timeout(300)
-            context.close()
+                _settled(page, output)
+                path = IMAGES / f"{name}-{theme.lower()}.png"
+                _shoot(output, path)
+                print(f"{path.name} {path.stat().st_size // 1000} kB", flush=True)
         browser.close()
 
 
