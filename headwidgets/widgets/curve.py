@@ -1,11 +1,12 @@
 """The live pruning curve: a bqplot figure (axes, pan and zoom come with it)."""
 
+import re
 from collections.abc import Sequence
 
 import bqplot
 import numpy as np
 
-from headwidgets.wire.documents import CurvePoint
+from headwidgets.wire.documents import CurvePoint, EstimateData
 
 # Readable on white and on JupyterLab's dark grey alike (contrast above 3 on both), and for colour-blind readers.
 INK = "#808080"
@@ -18,6 +19,9 @@ _UPRIGHT = (
 )
 """An axis at the left; before bqplot 0.13 its direction was a trait of its own."""
 
+_LEAST_SPAN = 0.1
+"""A share of texts is drawn over at least this range: noise must not look like a landslide."""
+
 
 class CurveFigure:
     """Metric against number of pruned heads: a line, its 95 % band and the point where the slider stands."""
@@ -25,7 +29,10 @@ class CurveFigure:
     def __init__(self, metric: str, n_heads: int) -> None:
         self._x = bqplot.LinearScale(allow_padding=False)
         self._span(n_heads)
-        self._y = bqplot.LinearScale()
+        self._share = re.search(r"accuracy|(^|_)acc$", metric, re.IGNORECASE) is not None
+        self._factor = 100.0 if self._share else 1.0
+        self._y = bqplot.LinearScale(allow_padding=False)
+        self._range([])
         scales = {"x": self._x, "y": self._y}
         style = {"fill": INK, "font-size": "11px"}
         axis = {"color": INK, "label_color": INK, "tick_style": style, "grid_color": GRID}
@@ -60,8 +67,16 @@ class CurveFigure:
             visible=False,
         )
         self._axes = [
-            bqplot.Axis(scale=self._x, label="heads pruned", **axis),
-            bqplot.Axis(scale=self._y, label=metric, label_offset="44px", **_UPRIGHT, **axis),
+            bqplot.Axis(scale=self._x, label="heads pruned", num_ticks=7, tick_format="d", **axis),
+            bqplot.Axis(
+                scale=self._y,
+                label=f"{metric} (%)" if self._share else metric,
+                label_offset="44px",
+                num_ticks=6,
+                tick_format="~g",
+                **_UPRIGHT,
+                **axis,
+            ),
         ]
         self.figure = bqplot.Figure(
             marks=[self._band, self._line, self._mark],
@@ -80,18 +95,20 @@ class CurveFigure:
         self._span(n_heads)
         counts = np.array([point["count"] for point in points], dtype=np.float64)
         estimates = [point["estimate"] for point in points]
+        self._range([*estimates, *([] if current is None else [current["estimate"]])])
+        factor = self._factor
         with self._line.hold_sync():
             self._line.x = counts
-            self._line.y = np.array([estimate["value"] for estimate in estimates])
+            self._line.y = factor * np.array([estimate["value"] for estimate in estimates])
             self._line.visible = bool(points)
         with self._band.hold_sync():
             self._band.x = counts
-            self._band.y = np.array([[e["low"] for e in estimates], [e["high"] for e in estimates]])
+            self._band.y = factor * np.array([[e["low"] for e in estimates], [e["high"] for e in estimates]])
             self._band.visible = len(points) > 1
         with self._mark.hold_sync():
             if current is not None:
                 self._mark.x = np.array([float(current["count"])])
-                self._mark.y = np.array([current["estimate"]["value"]])
+                self._mark.y = factor * np.array([current["estimate"]["value"]])
             self._mark.visible = current is not None
 
     def _span(self, n_heads: int) -> None:
@@ -100,6 +117,21 @@ class CurveFigure:
         if self._x.max != 1.02 * most:
             with self._x.hold_sync():
                 self._x.min, self._x.max = -0.02 * most, 1.02 * most
+
+    def _range(self, estimates: Sequence[EstimateData]) -> None:
+        """Show all of the intervals, and of a share at least a tenth, within 0 to 100 %."""
+        ends = [number for e in estimates for number in (e["low"], e["value"], e["high"]) if np.isfinite(number)]
+        low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
+        room = max(0.06 * (high - low), 0.01 * abs(high), 0.01 if self._share else 1e-9)
+        low, high = low - room, high + room
+        if self._share:
+            high = min(1.0, max(high, (low + high + _LEAST_SPAN) / 2))
+            low = max(0.0, min(low, high - _LEAST_SPAN))
+            high = max(high, low + _LEAST_SPAN)
+        span = (self._factor * low, self._factor * high)
+        if (self._y.min, self._y.max) != span:
+            with self._y.hold_sync():
+                self._y.min, self._y.max = span
 
     def close(self) -> None:
         """Take the figure and everything in it from the page."""

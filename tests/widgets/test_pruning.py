@@ -8,7 +8,7 @@ import pytest
 import headwidgets.widgets as hw
 from headwidgets.errors import InputError
 from headwidgets.scores import Head, HeadScores
-from headwidgets.widgets.curve import fill_order
+from headwidgets.widgets.curve import CurveFigure, fill_order
 
 from .fakes import FakeSource, Page, heads
 
@@ -121,10 +121,21 @@ def test_the_bqplot_curve_shows_points_band_and_where_the_slider_stands(source):
     explorer.wait(10)
     band, line, mark = explorer._figure.figure.marks
     assert list(line.x) == [0, 4, 6, 12, 18, 24]
-    np.testing.assert_allclose(line.y, 0.95 - 0.02 * line.x)
-    np.testing.assert_allclose(band.y, [line.y - 0.03, line.y + 0.03])
-    assert (mark.x[0], mark.y[0]) == (4, pytest.approx(0.87))
-    assert [axis.label for axis in explorer._figure.figure.axes] == ["heads pruned", "accuracy"]
+    np.testing.assert_allclose(line.y, 95 - 2 * line.x)
+    np.testing.assert_allclose(band.y, [line.y - 3, line.y + 3])
+    assert (mark.x[0], mark.y[0]) == (4, pytest.approx(87))
+    assert [axis.label for axis in explorer._figure.figure.axes] == ["heads pruned", "accuracy (%)"]
+
+
+@pytest.mark.parametrize("value", [0.985, 0.5, 0.002])
+def test_the_axis_of_a_share_never_magnifies_noise(value):
+    figure = CurveFigure("accuracy", 24)
+    estimate = {"value": value, "low": value - 0.001, "high": value + 0.001}
+    figure.show([{"count": 0, "estimate": estimate}], None, 24)
+    low, high = figure._y.min, figure._y.max
+    assert 0 <= low < 100 * value < high <= 100
+    assert high - low >= 9.99
+    figure.close()
 
 
 def test_another_method_ranks_anew_and_keeps_what_is_known_of_the_first(source):

@@ -19,6 +19,8 @@ export interface CurveBody {
 const TOP = 42;
 const BOTTOM = 36;
 const KEY = 34;
+/** A share of examples is drawn over at least this range. */
+const LEAST_SPAN = 0.1;
 
 /** Range of the metric that holds every interval, with some room. */
 export function metricRange(document: PruningDocument): readonly [number, number] {
@@ -36,6 +38,12 @@ export function metricRange(document: PruningDocument): readonly [number, number
   const pad = Math.max((high - low) * 0.06, share ? 0.01 : Math.abs(high) * 0.01 || 0.01);
   low -= pad;
   high += pad;
+  if (share && high - low < LEAST_SPAN) {
+    // A hair's breadth of accuracy must not look like a landslide while one point is known.
+    high = Math.min(1, Math.max(high, (low + high + LEAST_SPAN) / 2));
+    low = Math.max(0, Math.min(low, high - LEAST_SPAN));
+    high = Math.max(high, low + LEAST_SPAN);
+  }
   return share ? [Math.max(0, low), Math.min(1.0, high)] : [low, high];
 }
 

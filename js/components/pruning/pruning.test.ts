@@ -55,6 +55,24 @@ describe("draw", () => {
     }
   });
 
+  it("shows a share over a range that does not magnify noise, within 0 to 1", () => {
+    for (const value of [0.985, 0.5, 0.002]) {
+      const one = {
+        ...estimate(value, 1000, 1000, null),
+        low: value,
+        high: value,
+        partial_low: value,
+        partial_high: value,
+      };
+      const [low, high] = metricRange({ ...BARE, baseline: one });
+      expect(high - low).toBeGreaterThan(0.099);
+      expect(low).toBeGreaterThanOrEqual(0);
+      expect(high).toBeLessThanOrEqual(1);
+      expect(low).toBeLessThanOrEqual(value);
+      expect(high).toBeGreaterThanOrEqual(value);
+    }
+  });
+
   it("crosses as many heads out as are pruned", () => {
     const { svg } = draw({ ...FULL, count: 5 }, OPTIONS);
     const crosses = [...parsedSvg(svg).querySelectorAll('path[stroke-linecap="round"]')]
