@@ -17,7 +17,7 @@ import { draw } from "./draw.js";
 import { hitLayers, layersBox, layoutLayers } from "./layers.js";
 import { headOf, integrationSentence, numbersOf, outputSentence, panelOf, tokenValues } from "./model.js";
 import { type AttributionEvents, type AttributionProps, mount } from "./mount.js";
-import { hitStrip, layoutStrip } from "./strip.js";
+import { hitStrip, layoutStrip, short } from "./strip.js";
 
 const OPTIONS: DrawOptions = { theme: "light", width: 720, background: true, provenance: true };
 const ENGLISH = attributionDocument(texts.ENGLISH);
@@ -49,6 +49,16 @@ const DOCUMENTS: Readonly<Record<string, AttributionDocument>> = {
   "no result yet": { ...ENGLISH, panels: [], maps: [], selected: [] },
   "no maps": { ...ENGLISH, maps: [], selected: [["encoder", 2, 2]] },
 };
+
+describe("numbers under tokens", () => {
+  it("have the decimals of the largest, and noise is 0", () => {
+    const numbers = [4.84, 0.06, -0.0034, 0.0009, Number.NaN].map((value) => short(value, 4.84));
+    expect(numbers).toEqual(["+4.84", "+0.06", "0", "0", "–"]);
+    expect(short(-0.0312, 0.0312)).toBe("−0.0312");
+    expect(short(123.4, 123.4)).toBe("+123");
+    expect(short(0, 0)).toBe("0");
+  });
+});
 
 describe("draw", () => {
   for (const [name, document] of Object.entries(DOCUMENTS))

@@ -27,6 +27,8 @@ import {
 import { drawStrip, layoutStrip } from "./strip.js";
 
 const EDGE = 8;
+/** A picture is at least this wide, if it may be. */
+const LEAST = 420;
 
 /** The input of a matrix or of lines for one map. */
 export function mapInput(
@@ -92,13 +94,13 @@ export function draw(document: AttributionDocument, options: DrawOptions, buffer
   let y = 24;
   let right = measure(document.title, 15, true);
   const say = (sentence: string): void => {
-    const note = notesMark([sentence], 0, y, width, colors);
+    // Wrapped to what is drawn above, so that a picture is no wider than its maps and no sentence is cut.
+    const note = notesMark([sentence], 0, y, Math.min(width, Math.max(right, LEAST)), colors);
     parts.push(note.svg);
     y += note.height;
   };
   if (panel === null) {
     say("No result yet: the attribution is still being computed.");
-    right = Math.max(right, 360);
   } else {
     const numbers = numbersOf(panel, buffer);
     const head = headOf(document, panel, numbers);
@@ -126,14 +128,15 @@ export function draw(document: AttributionDocument, options: DrawOptions, buffer
     for (const sentence of remarks(panel, options.hide_special === true)) say(sentence);
   }
   if (options.provenance === true) {
-    const note = provenanceNote(document.provenance, 0, y, width, colors);
+    const room = Math.min(width, Math.max(right, LEAST));
+    const note = provenanceNote(document.provenance, 0, y, room, colors);
     parts.push(note.svg);
     y += note.height;
   }
   const label = panel === null ? document.title : `${document.title}: ${outputSentence(document)}`;
   return frame(
     {
-      width: Math.min(width, Math.max(right, 420)) + 2 * EDGE,
+      width: Math.min(width, Math.max(right, LEAST)) + 2 * EDGE,
       height: y + 2 * EDGE,
       label,
       body: `<g transform="translate(${EDGE} ${EDGE})">${parts.join("")}</g>`,

@@ -1,6 +1,5 @@
 // Tokens as running text, shaded by what they carry. The sign is in the number and in the underline too: solid
 // supports the target, dashed opposes it.
-import { formatNumber } from "../../marks/format.js";
 import { type Ramp, ramp } from "../../marks/ramp.js";
 import { el, escapeText, num, rect, text } from "../../marks/svg.js";
 import { fitText, measure } from "../../marks/text.js";
@@ -39,13 +38,17 @@ export function layoutStrip(
 ): StripLayout {
   const numbers = tokens.positions.length <= MOST_NUMBERS;
   const height = numbers ? 39 : 26;
+  const most = tokens.values.reduce(
+    (size, value) => (Number.isFinite(value) ? Math.max(size, Math.abs(value)) : size),
+    0,
+  );
   const boxes: StripBox[] = [];
   let x = 0;
   let y = 0;
   tokens.positions.forEach((position, at) => {
     const value = tokens.values[at] ?? Number.NaN;
     const label = measure(position.label, SIZE) + 10;
-    const number = numbers ? measure(short(value), VALUE_SIZE) + 6 : 0;
+    const number = numbers ? measure(short(value, most), VALUE_SIZE) + 6 : 0;
     const wide = Math.min(width, Math.max(16, Math.ceil(Math.max(label, number))));
     const gap = x === 0 ? 0 : position.joined ? 1 : WORD_GAP;
     if (x + gap + wide > width && x > 0) {
@@ -55,10 +58,6 @@ export function layoutStrip(
     boxes.push({ x: mirrored ? width - x - wide : x, y, width: wide, height, at });
     x += wide;
   });
-  const most = tokens.values.reduce(
-    (size, value) => (Number.isFinite(value) ? Math.max(size, Math.abs(value)) : size),
-    0,
-  );
   return {
     boxes,
     width,
@@ -69,10 +68,13 @@ export function layoutStrip(
   };
 }
 
-function short(value: number): string {
-  if (Number.isNaN(value)) return "–";
-  const text = Math.abs(value) < 0.0005 ? "0" : formatNumber(value, Math.abs(value) < 0.1 ? 1 : 2);
-  return value > 0 && text !== "0" ? `+${text}` : text;
+/** A value beside a largest of `most`: the numbers of a strip have the same decimals, and what rounds to nothing is 0. */
+export function short(value: number, most: number): string {
+  if (!Number.isFinite(value)) return "–";
+  if (most >= 1e6 || (most > 0 && most < 1e-4)) return withSign(value, 2);
+  const decimals = most > 0 ? Math.max(0, 2 - Math.floor(Math.log10(most))) : 0;
+  const text = Math.abs(value).toFixed(decimals);
+  return Number(text) === 0 ? "0" : `${value > 0 ? "+" : "−"}${text}`;
 }
 
 /** The token under a point. */
@@ -127,7 +129,11 @@ export function drawStrip(layout: StripLayout, tokens: TokenValues, palette: Pal
     }
     if (layout.numbers) {
       marks.push(
-        text(middle, box.y + 36, short(value), { size: VALUE_SIZE, fill: palette.muted, anchor: "middle" }),
+        text(middle, box.y + 36, short(value, bound), {
+          size: VALUE_SIZE,
+          fill: palette.muted,
+          anchor: "middle",
+        }),
       );
     }
     if (shown !== position.label) marks.push(`<title>${escapeText(position.label)}</title>`);
