@@ -133,7 +133,7 @@ def test_a_notebook_opened_with_no_kernel_at_all_shows_the_same_pictures(page: P
     page.wait_for_timeout(1_000)
     assert page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session === null")
     assert page.get_by_text("Error displaying widget").count() == 0
-    # ipywidgets' own manager (jupyterlab_widgets 3.0) fails once in any notebook without a kernel, also one without outputs
+    # ipywidgets' own manager (jupyterlab_widgets 3.0) fails once in any notebook without a kernel
     watch.errors = [e for e in watch.errors if "@jupyter-widgets/jupyterlab-manager" not in e]
     watch.assert_clean()
 
