@@ -22,6 +22,32 @@ export const LEGEND_HEIGHT = 42;
 
 const MISSING = "not measured";
 
+interface TickLabel {
+  readonly value: number;
+  readonly label: string;
+  readonly left: number;
+}
+
+/** As many labels as do not touch: fewer for all of the bar, so that a signed scale stays symmetric. */
+function tickLabels(
+  scale: Ramp,
+  x: number,
+  bar: number,
+  at: (value: number) => number,
+  format: (value: number, step: number) => string,
+): TickLabel[] {
+  for (let count = Math.max(2, Math.floor(bar / 40)); ; count--) {
+    const ticks = niceTicks(scale.low, scale.high, count);
+    const labels = ticks.values.map((value) => {
+      const label = format(value, ticks.step);
+      const wide = measure(label, 11);
+      const left = Math.max(x, Math.min(x + bar - wide, at(value) - wide / 2));
+      return { value, label, left, right: left + wide };
+    });
+    if (count < 2 || labels.every((one, i) => one.left >= (labels[i - 1]?.right ?? -1e9) + 6)) return labels;
+  }
+}
+
 /** A legend with its top left at x, y; `LEGEND_HEIGHT` high. */
 export function legend(x: number, y: number, scale: Ramp, options: LegendOptions): string {
   const { palette } = options;
@@ -41,15 +67,8 @@ export function legend(x: number, y: number, scale: Ramp, options: LegendOptions
     out.push(
       rect(x + 0.5, top + 0.5, bar - 1, 7, { fill: "none", stroke: palette.line, "stroke-width": 0.75 }),
     );
-    const ticks = niceTicks(scale.low, scale.high, Math.max(2, Math.floor(bar / 52)));
     const at = (value: number) => x + (bar * (value - scale.low)) / (scale.high - scale.low);
-    let free = Number.NEGATIVE_INFINITY;
-    for (const value of ticks.values) {
-      const label = (options.format ?? formatTick)(value, ticks.step);
-      const wide = measure(label, 11);
-      const left = Math.max(x, Math.min(x + bar - wide, at(value) - wide / 2));
-      if (left < free) continue;
-      free = left + wide + 5;
+    for (const { value, label, left } of tickLabels(scale, x, bar, at, options.format ?? formatTick)) {
       out.push(line(at(value), top + 8, at(value), top + 11, { stroke: palette.line }));
       out.push(text(left, top + 22, label, { size: 11, fill: palette.muted }));
     }

@@ -4,6 +4,7 @@ import { contrast } from "../theme/colour.js";
 import { DARK, LIGHT, readableOn } from "../theme/palette.js";
 import { formatEstimate, formatNumber, formatTick } from "./format.js";
 import { hatch } from "./hatch.js";
+import { legend } from "./legend.js";
 import { deflate, encodePng, enlarge } from "./png.js";
 import { ramp, rampFor } from "./ramp.js";
 import { bandLabels, linearScale, niceTicks } from "./scale.js";
@@ -173,5 +174,18 @@ describe("PNG", () => {
     expect([...png.subarray(0, 4)]).toEqual([137, 80, 78, 71]);
     expect(new TextDecoder("latin1").decode(png)).toMatch(/IHDR.*PLTE.*IDAT.*IEND/s);
     expect(() => encodePng({ ...small, pixels: new Uint8Array(3) })).toThrow(/4 pixels, got 3/);
+  });
+});
+
+describe("legend", () => {
+  it("labels both sides of zero alike, also where labels are wide", () => {
+    for (const most of [0.0142, 0.021, 1.29, 4.8, 123]) {
+      const svg = legend(0, 0, ramp(-most, most, true, LIGHT), { title: "t", palette: LIGHT, width: 200 });
+      const labels = [...svg.matchAll(/>(\u2212?)([\d.]+)</g)];
+      const side = (sign: string) =>
+        labels.filter((one) => one[1] === sign && Number(one[2]) > 0).map((one) => one[2]);
+      expect(side("\u2212").reverse()).toEqual(side(""));
+      expect(side("").length).toBeGreaterThan(0);
+    }
   });
 });
