@@ -10,7 +10,7 @@ import { decodeMap, type MapValues, pooled, poolingOf } from "../maps/head-map.j
 import { headColor, headLegend, notesMark } from "../maps/labels.js";
 import { layoutOverview } from "../maps/overview.js";
 import { linesBody, type MapsInput, matrixBody, overviewBody } from "../maps/pictures.js";
-import { sameHead } from "../maps/positions.js";
+import { isRightToLeft, sameHead } from "../maps/positions.js";
 import { headsOf, panelOf, type Shown, shownOf } from "./model.js";
 
 /** Longest side of a text whose lines make a readable picture; longer ones are drawn as a matrix. */
@@ -58,7 +58,10 @@ export function draw(document: AttentionDocument, options: DrawOptions, buffer?:
   parts.push(
     text(0, 15, fitText(document.title, 15, width, true), { size: 15, fill: colors.ink, bold: true }),
   );
-  parts.push(text(0, 34, fitText(`${kinds}${document.text}`, 12, width), { size: 12, fill: colors.muted }));
+  // A mark of direction behind a right-to-left sentence keeps its full stop at the sentence's own end.
+  const end = isRightToLeft(panel.key) ? "\u200f" : "";
+  const sentence = fitText(`${kinds}${document.text}`, 12, width);
+  parts.push(text(0, 34, `${sentence}${end}`, { size: 12, fill: colors.muted }));
   let y = 46;
   let right = Math.min(
     width,
