@@ -163,10 +163,21 @@ def _measurements(scores: Any, name: str, unit: str, kind: str) -> Iterable[dict
 
 def _from_head_scores(scores: Any) -> dict[str, ScoreLayer]:
     stderr = getattr(scores, "stderr", None) or {}
+    unit = _shown_unit(scores)
     return {
-        kind: _layer(values, stderr.get(kind), str(scores.name), str(scores.unit), int(scores.n or 0))
+        kind: _layer(values, stderr.get(kind), str(scores.name), unit, int(scores.n or 0))
         for kind, values in scores.values.items()
     }
+
+
+def _shown_unit(scores: Any) -> str:
+    """The unit, or for a pure number what it is a number of: a legend that says only "attribution" says little."""
+    if scores.unit:
+        return str(scores.unit)
+    settings = (getattr(scores, "provenance", None) or {}).get("settings") or {}
+    if settings.get("method") == "confidence":
+        return "attention weight"
+    return str(settings["output"]) if settings.get("output") == "probability" else ""
 
 
 def _layer(values: Any, stderr: Any, name: str, unit: str, n: int) -> ScoreLayer:
