@@ -21,17 +21,20 @@ import headwidgets as hw
 model, texts, labels = hw.demo.load()
 ranked_on, judged_on = (texts[:60], labels[:60]), (texts[60:260], labels[60:260])
 scores = [hw.attribution.importance(model, *ranked_on, method=m) for m in ("attribution", "confidence")]
-text = next(t for t in texts if " not " in t and 9 < len(t.split()) < 16)
+at = next(i for i, t in enumerate(texts) if " not " in t and 9 < len(t.split()) < 16)
+text = texts[at]
+shown = ([text, *judged_on[0]], [labels[at], *judged_on[1]])
 pruning = dict(ranking=scores[0], points=10, count=36)"""
 WIDGETS = {
     "grid": "widget = hw.HeadGrid(scores, selected=scores[0].ranking()[:1])",
     "attention": "widget = hw.AttentionView(model, text, selected=[hw.Head('encoder', 1, 8)])",
     "attribution": "widget = hw.AttributionView(model, text, view='both')",
     "pruning": "widget = hw.PruningExplorer(model, *judged_on, **pruning)",
-    "explore": "widget = hw.explore(model, *judged_on, pruning=pruning)",
+    "explore": "widget = hw.explore(model, *shown, pruning=pruning)",
 }
 WIDTH = 1000
 HEIGHT = 2400
+MARGIN = 24
 
 
 def _themed(page: Page, theme: str) -> None:
@@ -63,14 +66,14 @@ def _settled(page: Page, output: Locator) -> None:
 
 
 def _shoot(output: Locator, path: Path) -> None:
-    """Take a picture, cut the empty right and lower margin, in 256 colours."""
+    """Take a picture, with an even margin around what is drawn, in 256 colours."""
     picture = Image.open(io.BytesIO(output.screenshot())).convert("RGB")
     surface = picture.getpixel((picture.width - 1, picture.height - 1))
     box = ImageChops.difference(picture, Image.new("RGB", picture.size, surface)).getbbox()
-    margin = 16
-    if box is not None:
-        picture = picture.crop((0, 0, min(picture.width, box[2] + margin), min(picture.height, box[3] + margin)))
-    picture.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+    content = picture.crop(box)
+    framed = Image.new("RGB", (content.width + 2 * MARGIN, content.height + 2 * MARGIN), surface)
+    framed.paste(content, (MARGIN, MARGIN))
+    framed.quantize(256, kmeans=2, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def main() -> None:

@@ -34,8 +34,7 @@ class CurveFigure:
         self._y = bqplot.LinearScale(allow_padding=False)
         self._range([])
         scales = {"x": self._x, "y": self._y}
-        style = {"fill": INK, "font-size": "11px"}
-        axis = {"color": INK, "label_color": INK, "tick_style": style, "grid_color": GRID}
+        axis = {"color": INK, "tick_style": {"font-size": "11px"}, "grid_color": GRID}
         self._band = bqplot.Lines(
             x=np.zeros(2),
             y=np.zeros((2, 2)),
@@ -67,12 +66,11 @@ class CurveFigure:
             visible=False,
         )
         self._axes = [
-            bqplot.Axis(scale=self._x, label="heads pruned", num_ticks=7, tick_format="d", **axis),
+            bqplot.Axis(scale=self._x, label="heads pruned", label_offset="34px", tick_format="d", **axis),
             bqplot.Axis(
                 scale=self._y,
                 label=f"{metric} (%)" if self._share else metric,
                 label_offset="44px",
-                num_ticks=6,
                 tick_format="~g",
                 **_UPRIGHT,
                 **axis,
@@ -86,8 +84,9 @@ class CurveFigure:
             min_aspect_ratio=0.5,
             max_aspect_ratio=4.0,
         )
+        self.figure.add_class("hw-curve")  # its text then has the page's own ink
         self.figure.layout.width = "420px"
-        self.figure.layout.height = "280px"
+        self.figure.layout.height = "310px"
         self.figure.layout.flex = "1 1 360px"
 
     def show(self, points: Sequence[CurvePoint], current: CurvePoint | None, n_heads: int) -> None:

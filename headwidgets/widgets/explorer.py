@@ -5,7 +5,7 @@ from typing import Any
 import ipywidgets
 import traitlets as t
 
-from headwidgets.errors import UnsupportedError
+from headwidgets.errors import InputError, UnsupportedError
 from headwidgets.widgets.attention import AttentionView
 from headwidgets.widgets.attribution import AttributionView
 from headwidgets.widgets.base import as_source, sentence
@@ -64,9 +64,14 @@ class Explorer(HeadBox):
         self.shapes = {kind: source.shape(kind) for kind in source.kinds}
         self._texts = source.texts(texts)
         first = self._texts[0]
+        shown = _alone(first)
         self.missing: dict[str, str] = {}
-        self.attention = self._part("attention", lambda: AttentionView(source, first, theme=theme))
-        self.attribution = self._part("attribution", lambda: AttributionView(source, first, theme=theme, wait=wait))
+        self.attention = self._part("attention", lambda: AttentionView(source, shown, theme=theme))
+        self.attribution = self._part(
+            "attribution",
+            lambda: AttributionView(source, shown, theme=theme, wait=wait),
+            InputError,  # a model that predicts at every token has to be told where
+        )
         self.pruning: PruningExplorer | None = None
         if labels is not None:
             self.pruning = PruningExplorer(source, texts, labels, theme=theme, wait=wait, **(pruning or {}))
@@ -75,11 +80,14 @@ class Explorer(HeadBox):
             options=[(_short(text, i), i) for i, text in enumerate(self._texts[:_MOST_CHOICES])],
             index=0,
             description="Text",
-            layout={"width": "auto", "max_width": "900px"},
+            style={"description_width": "initial"},
+            layout={"width": "auto", "max_width": "900px", "margin": "20px 0 0 0"},
         )
         self._chosen_text = first
         notes = [ipywidgets.Label(f"No {name}: {why}") for name, why in self.missing.items()]
         views: list[Any] = [view for view in (self.attention, self.attribution) if view is not None]
+        for view in views:
+            view.layout.margin = "20px 0 0 0"
         if self.pruning is not None:
             parts = [self.pruning, self.chooser, *views, *notes]
         else:
@@ -96,10 +104,11 @@ class Explorer(HeadBox):
         if not task.cancelled():
             self.grid.show(scores)
 
-    def _part(self, name: str, make: Any) -> Any:
+    def _part(self, name: str, make: Any, *excused: type[Exception]) -> Any:
+        """A part that the model may be unable to fill; then a line says why. The text itself was checked before."""
         try:
             return make()
-        except UnsupportedError as error:
+        except (UnsupportedError, *excused) as error:
             self.missing[name] = sentence(error)
             return None
 
@@ -135,7 +144,7 @@ class Explorer(HeadBox):
         text = change["new"]
         for view in (self.attention, self.attribution):
             if view is not None:
-                view.show(text)
+                view.show(_alone(text))
         self._chosen_text = text
         places = [i for i, other in enumerate(self._texts[:_MOST_CHOICES]) if other == text]
         if self.chooser.value not in places:
@@ -168,6 +177,11 @@ class Explorer(HeadBox):
 def explore(model: Any, texts: Any, labels: Any = None, **options: Any) -> Explorer:
     """Return the linked dashboard of a model on texts; arguments as for `Explorer`."""
     return Explorer(model, texts, labels, **options)
+
+
+def _alone(text: Any) -> Any:
+    """One text of a list as a view takes it: words already split stand inside a list."""
+    return [text] if isinstance(text, list) else text
 
 
 def _short(text: Any, number: int) -> str:

@@ -181,8 +181,8 @@ export function mount(
       panel?.kind === "cross"
         ? []
         : [
-            ["received", "tokens as keys"],
-            ["given", "as queries"],
+            ["received", "Tokens as keys"],
+            ["given", "As queries"],
           ],
       side,
     );
