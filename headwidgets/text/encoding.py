@@ -24,18 +24,31 @@ def _kind_of(text: Any) -> str:
     return type(text).__name__
 
 
+def _whole(text: str, where: str) -> str:
+    """The text as a plain `str`, known to be one that a tokenizer can encode."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{where} has half a character (the surrogate {text[error.start]!r} at {error.start}), as in text "
+            "that was read with a wrong encoding: read it as UTF-8, or mend it with "
+            'text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")'
+        ) from None
+    return str(text)
+
+
 def _segment(text: Any, where: str) -> Segment:
     if isinstance(text, str):
         if not text.strip():
             raise InputError(f"{where} is empty: expected a text with at least one word")
-        return str(text)
+        return _whole(text, where)
     if isinstance(text, list):
         for i, word in enumerate(text):
             if not isinstance(word, str):
                 raise InputError(f"{where}: expected words as a list of str, but word {i} is {_kind_of(word)}")
         if not any(word.strip() for word in text):
             raise InputError(f"{where} has no words: expected a list with at least one word")
-        return [str(word) for word in text]
+        return [_whole(word, where) for word in text]
     raise InputError(
         f"{where}: expected a text (str), words (list of str) or a pair (tuple of two), got {_kind_of(text)}"
     )

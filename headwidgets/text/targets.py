@@ -40,6 +40,11 @@ def encode_translation(model: Any, text: Any, limit: int | None, where: str, lon
     source, _ = encode_side(model.tokenizer, segments_of(_single(source_text, where), where))
     check_length(source, limit, where)
     if target_text is None:
+        if not hasattr(model.model, "generation_config"):
+            raise InputError(
+                f"{where} has no target, and {type(model.model).__name__} cannot write one: give (source, target), or "
+                "load the model with task='seq2seq'"
+            )
         if limit is not None:
             longest = min(longest, limit - 1)
         target, labels = _generated(model, Example(text, source), longest)

@@ -240,3 +240,16 @@ def test_the_tokenizers_own_warning_about_length_stays_silent(caplog):
     with caplog.at_level("WARNING", logger=transformers.logging.get_logger("transformers").name):
         encode(tokenizer, "the cat sat on the mat", limit=None)
     assert not caplog.records
+
+
+@pytest.mark.parametrize("text", ["a\ud800b", ["the", "\udcff"], ("the cat", "\ud83d")])
+def test_half_a_character_is_refused_with_a_cure(bert, text):
+    with pytest.raises(InputError, match=r"half a character.*read it as UTF-8"):
+        bert.encode([text])
+
+
+def test_a_bare_encoder_decoder_says_that_it_cannot_write_a_target():
+    model = made("t5")
+    with pytest.raises(InputError, match="has no target, and T5Model cannot write one"):
+        model.attend("the cat")
+    assert model.attend(("the cat", "a dog")).kinds == ("encoder", "decoder", "cross")
