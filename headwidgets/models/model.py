@@ -98,12 +98,16 @@ class HeadModel:
         Raises:
             InputError: a head that the model does not have.
         """
+        if isinstance(heads, str) or not isinstance(heads, Iterable):
+            raise InputError(f"expected a list of heads, such as [Head({self.kinds[0]!r}, 0, 3)], got {heads!r}")
         checked = []
         for head in heads:
             try:
                 kind, layer, index = head
                 found = Head(kind, int(layer), int(index))
-            except (TypeError, ValueError):
+                if (found.layer, found.index) != (layer, index):
+                    raise ValueError
+            except (TypeError, ValueError, OverflowError):
                 raise InputError(f"expected heads as Head(kind, layer, index), got {head!r}") from None
             site = self.site(found.kind, found.layer)
             if not 0 <= found.index < site.n_heads:
@@ -259,9 +263,11 @@ class HeadModel:
         """Gate factors by site, [heads] or [batch, heads], for the sites that are not wholly open."""
         closed = self.check_heads(pruned)
         found: dict[Site, Tensor] = {}
+        if gates is not None and not isinstance(gates, Mapping):
+            raise InputError(f"expected gates as {{kind: array[layers, heads]}}, got {type(gates).__name__}")
         for kind, values in (gates or {}).items():
-            array = torch.as_tensor(np.asarray(values) if not isinstance(values, Tensor) else values)
             layers, heads = self.shape(kind)
+            array = _numbers(values, f"gates for {kind}")
             if array.dim() not in (2, 3) or tuple(array.shape[-2:]) != (layers, heads):
                 raise InputError(
                     f"expected gates for {kind} of shape [layers, heads] = [{layers}, {heads}], got {list(array.shape)}"
@@ -275,6 +281,17 @@ class HeadModel:
             found[site] = found[site].clone()
             found[site][..., head.index] = 0.0
         return found
+
+
+def _numbers(values: Any, what: str) -> Tensor:
+    """An array or a tensor of finite numbers as a tensor."""
+    try:
+        array = torch.as_tensor(values if isinstance(values, Tensor) else np.asarray(values))
+    except (TypeError, ValueError):
+        raise InputError(f"expected {what} as an array of numbers, got {type(values).__name__}") from None
+    if not bool(torch.isfinite(array.detach()).all()):
+        raise InputError(f"expected {what} to be finite numbers, got NaN or infinity")
+    return array
 
 
 def wrap(model: Any, tokenizer: Any) -> HeadModel:

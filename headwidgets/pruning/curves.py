@@ -87,10 +87,12 @@ def pruning_order(model: Any, ranking: HeadScores | Iterable[Any]) -> list[Head]
     Raises:
         InputError: no heads, a head twice, or one that does not exist.
     """
+    if not hasattr(model, "check_heads"):
+        raise InputError(f"expected a model from hw.load(...) or hw.wrap(model, tokenizer), got {type(model).__name__}")
     if isinstance(ranking, HeadScores):
         existing = set(model.heads())
         heads = [head for head in ranking.ranking() if head in existing]
-    elif isinstance(ranking, str):
+    elif isinstance(ranking, str) or not isinstance(ranking, Iterable):
         raise InputError(
             f"expected HeadScores or a list of heads, got {ranking!r}; hw.attribution.importance makes one"
         )
@@ -203,7 +205,13 @@ def curve(
 def _checked_counts(counts: Iterable[int] | None, n_heads: int) -> list[int]:
     if counts is None:
         return default_counts(n_heads)
-    listed = sorted({int(count) for count in counts})
+    try:
+        given = list(counts)
+        listed = sorted({int(count) for count in given})
+        if any(int(count) != count for count in given):
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"expected counts of pruned heads as a list of whole numbers, got {counts!r}") from None
     if not listed:
         raise InputError("expected at least one count of pruned heads, got none")
     for count in (listed[0], listed[-1]):

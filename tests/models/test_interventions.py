@@ -397,3 +397,26 @@ def test_recording_leaves_out_padding_and_takes_all_sites():
         assert run.outputs[model.site("cross", 0)][i].shape[0] == target
     site = model.site("decoder", 1)
     torch.testing.assert_close(run.mean(site), means(model, texts)[site])
+
+
+@pytest.mark.parametrize("heads", [3, None, "encoder", [("encoder", 0.5, 1)], [("encoder", float("inf"), 1)]])
+def test_what_is_no_list_of_heads_is_refused(bert, heads):
+    with pytest.raises(InputError, match=r"expected (a list of )?heads"):
+        bert.check_heads(heads)
+
+
+def test_heads_read_from_a_table_of_numbers_are_heads(bert):
+    assert bert.check_heads([("encoder", 1.0, np.int64(2))]) == [Head("encoder", 1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("gates", "said"),
+    [
+        (np.ones((2, 4)), "expected gates as {kind: array"),
+        ({"encoder": [["a"] * 4] * 2}, "as an array of numbers"),
+        ({"encoder": np.full((2, 4), np.nan)}, "finite numbers, got NaN"),
+    ],
+)
+def test_gates_that_are_no_numbers_by_kind_are_refused(bert, gates, said):
+    with pytest.raises(InputError, match=said), bert.gated(gates=gates):
+        pass

@@ -116,3 +116,16 @@ def test_sst2_with_heads_pruned(data_folder):
     assert curve.estimates[0].low < 0.883 < curve.estimates[0].high
     assert curve.estimates[1].value < 0.7
     assert curve.estimates[1].change.high < -0.1
+
+
+@pytest.mark.parametrize("counts", [3, [0.5], ["a"], [float("nan")]])
+def test_counts_are_whole_numbers(bert, counts):  # noqa: F811
+    with pytest.raises(InputError, match="list of whole numbers"):
+        pruning.curve(bert, SCORES, TEXTS, LABELS, counts=counts)
+
+
+def test_a_model_that_is_not_wrapped_and_a_missing_ranking_are_refused(bert):  # noqa: F811
+    with pytest.raises(InputError, match=r"hw\.wrap\(model, tokenizer\), got BertForSequenceClassification"):
+        pruning.curve(bert.model, SCORES, TEXTS, LABELS)
+    with pytest.raises(InputError, match="expected HeadScores or a list of heads, got None"):
+        pruning.curve(bert, None, TEXTS, LABELS)
