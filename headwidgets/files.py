@@ -66,6 +66,8 @@ def load(path: str | Path) -> dict[str, Any]:
     Raises:
         InputError: no such file, no ``.heads`` file, a newer or a damaged one.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"expected the path of a .heads file, got {type(path).__name__}")
     source = Path(path)
     try:
         document = json.loads(source.read_bytes().decode("utf-8"))

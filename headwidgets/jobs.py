@@ -219,7 +219,14 @@ def start(function: Callable[..., T], *args: Any, name: str = "", progress: bool
 
     Returns:
         The running job. If it fails and nobody asks for its result, it logs the error.
+
+    Raises:
+        InputError: `function` cannot be called.
     """
+    if not callable(function):
+        raise InputError(
+            f"expected a function and its arguments, such as start(model.evaluate, texts, labels), got {function!r}"
+        )
     job: Job[T] = Job(name or _name_of(function))
 
     def work() -> None:

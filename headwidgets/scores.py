@@ -77,7 +77,8 @@ class HeadScores:
             InputError: an unknown kind, or arrays that are not [layers, heads].
         """
         if not isinstance(values, Mapping) or not values:
-            raise InputError(f"expected scores as {{kind: array[layers, heads]}}, got {_shown(values)}")
+            got = "an empty one" if isinstance(values, Mapping) else _shown(values)
+            raise InputError(f"expected scores as {{kind: array[layers, heads]}}, got {got}")
         self.values = {kind: _checked(kind, values[kind], "scores") for kind in _in_order(values)}
         self.stderr: dict[KindName, NDArray[np.float64]] | None = None
         if stderr is not None:
@@ -244,6 +245,8 @@ def _in_order(kinds: Mapping[KindName, Any]) -> list[KindName]:
 
 
 def _checked(kind: str, value: Any, what: str) -> NDArray[np.float64]:
+    if np.iscomplexobj(value):
+        raise InputError(f"expected {what} for {kind} as real numbers, got complex ones: take their absolute values")
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -304,7 +304,13 @@ class Evaluator:
             def statistic(places: NDArray[np.intp]) -> float:
                 chosen = [index[place] for place in places]
                 found = predictions_of([p for i in chosen if (p := which.predictions[i]) is not None])
-                return float(function(found, predictions_of([self.questions.asked(i) for i in chosen])))
+                answer = function(found, predictions_of([self.questions.asked(i) for i in chosen]))
+                try:
+                    return float(answer)
+                except (TypeError, ValueError):
+                    raise InputError(
+                        f"expected a number from the metric {self.metric}, got {type(answer).__name__}"
+                    ) from None
 
             return statistic
 

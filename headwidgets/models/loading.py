@@ -89,7 +89,7 @@ def _try(what: str, path: str, advice: str, function: Callable[[], Any]) -> Any:
             return function()
     except _REFUSALS as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        reason = lines[0][:300] if lines else type(error).__name__
+        reason = lines[0][:300].rstrip(". ") if lines else type(error).__name__
         raise InputError(f"{what} of {path!r} cannot be loaded: {reason}. {advice}") from error
 
 
@@ -158,6 +158,8 @@ def load(
         raise InputError(f"expected a folder or a hub id, got {type(path).__name__}; use hw.wrap for a model in memory")
     if task != "auto" and task not in TASKS:
         raise InputError(f"expected task to be auto or one of {', '.join(TASKS)}, got {task!r}")
+    if not os.fspath(path):
+        raise InputError("expected a folder or a hub id, got an empty string")
     where = pick_device(device)
     precision = pick_dtype(dtype, where)
     name = os.fspath(path)

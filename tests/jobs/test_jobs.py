@@ -314,3 +314,8 @@ def test_a_notebook_shows_one_line_of_text(monkeypatch):
     with pytest.raises(Cancelled):
         jobs.run(counting, 100, name="counting", progress=True, cancel=lambda: len(shown) > 8)
     assert "stopped (Cancelled)" in shown[-1]
+
+
+def test_what_cannot_be_called_is_refused_at_once():
+    with pytest.raises(InputError, match="expected a function and its arguments"):
+        jobs.start("evaluate")

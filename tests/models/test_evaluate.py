@@ -532,3 +532,11 @@ def test_numbers_do_not_depend_on_who_shares_a_batch(bert):
     together = bert.evaluate(TEXTS, LABELS, metric="loss", pruned=HEADS)
     assert single.value == pytest.approx(together.value, rel=1e-5)
     assert threading.active_count() < 50
+
+
+def test_a_metric_that_gives_no_number_is_refused(bert):
+    def named(found, asked):
+        return "good"
+
+    with pytest.raises(InputError, match="expected a number from the metric named, got str"):
+        evaluate(bert, TEXTS[:4], LABELS[:4], named)

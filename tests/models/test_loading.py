@@ -270,3 +270,8 @@ def test_real_models_load_in_silence_and_verify(name, data_folder, capfd):
     report = model.verify()
     assert report.ok
     assert not report.lacks
+
+
+def test_an_empty_path_is_not_the_working_folder():
+    with pytest.raises(InputError, match="got an empty string"):
+        hw.load("")

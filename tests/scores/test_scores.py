@@ -197,3 +197,14 @@ def test_every_public_name_has_a_home():
     assert set(names) <= set(dir(hw))
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         hw.nonsense  # noqa: B018
+
+
+@pytest.mark.parametrize(("values", "said"), [({}, "an empty one"), ({"encoder": np.ones((2, 2), complex)}, "complex")])
+def test_no_scores_and_complex_scores_are_refused(values, said):
+    with pytest.raises(InputError, match=said):
+        HeadScores(values, name="x")
+
+
+def test_what_is_no_path_is_refused():
+    with pytest.raises(InputError, match=r"expected the path of a \.heads file, got int"):
+        hw.read(3)
