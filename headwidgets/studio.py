@@ -18,7 +18,7 @@ from headwidgets.models.overview import MAX_CELLS, THUMBNAIL, pooled
 from headwidgets.provenance import made
 from headwidgets.scores import KIND_LABELS, Head
 from headwidgets.text.alignment import to_words, word_vector
-from headwidgets.text.examples import as_texts
+from headwidgets.text.examples import as_texts, one_text
 from headwidgets.wire.documents import (
     SCHEMA,
     AttentionDocument,
@@ -85,6 +85,7 @@ class ModelSource:
         """Look at one text; `generate` goes to `HeadModel.attend`, other options to `attribute`."""
         if text is None:
             raise InputError("a model needs a text to look at: pass one after the model")
+        one_text(text, "a view")
         return ModelText(self, text, options)
 
     def evaluator(self, texts: Any, labels: Any, metric: str | Callable[..., float]) -> "ModelEvaluator":
@@ -361,6 +362,8 @@ def shown_text(text: Any, generated: str) -> str:
     """Return a text as one line for a heading; a pair, or a source and what was written for it, with an arrow."""
     if isinstance(text, tuple):
         return " → ".join(shown_text(part, "") for part in text)
+    if isinstance(text, list) and len(text) == 1:  # a list of one text, as words need it
+        return shown_text(text[0], generated)
     line = " ".join(map(str, text)) if isinstance(text, list) else str(text)
     return f"{line} → {generated}" if generated else line
 

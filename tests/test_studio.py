@@ -218,3 +218,33 @@ explorer = PruningExplorer(source, ["a"] * 20, [0] * 20, rank_on=(["b"], [0]), p
     assert [point["count"] for point in document["points"]] == [0, 5, 12, 24]
     assert "5 of 24 heads pruned" in output["data"]["text/plain"]
     assert len(json.dumps(output, indent=1)) < 200_000
+
+
+def test_a_view_refuses_several_texts_and_takes_words_in_a_list(bert):
+    for view in (hw.AttentionView, hw.AttributionView):
+        with pytest.raises(InputError, match="takes one text, got a list of 2"):
+            view(bert, [TEXT, TEXT])
+        assert (
+            view(bert, [TEXT.split()], **({"wait": None} if view is hw.AttributionView else {})).picture()["text"]
+            == TEXT
+        )
+        with pytest.raises(InputError, match="expected the path of a figure"):
+            view(bert, TEXT).save(3)
+
+
+def test_the_dashboard_shows_words_that_are_already_split(bert):
+    texts = [TEXT.split(), ["a", "dog"]]
+    dashboard = hw.explore(bert, texts, wait=None)
+    dashboard.text = texts[1]
+    assert dashboard.wait(20)
+    assert dashboard.attention.picture()["text"] == dashboard.attribution.picture()["text"] == "a dog"
+    dashboard.close()
+
+
+@pytest.mark.parametrize(("head", "why"), [("token", "position="), ("masked", "MASK")])
+def test_the_dashboard_of_a_model_that_predicts_at_every_token_has_a_line_instead_of_attribution(head, why):
+    dashboard = hw.explore(made("bert", head), [TEXT], wait=None)
+    assert dashboard.attribution is None
+    assert why in dashboard.missing["attribution"]
+    assert dashboard.wait(20)
+    dashboard.close()

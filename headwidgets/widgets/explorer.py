@@ -70,7 +70,7 @@ class Explorer(HeadBox):
         self.attribution = self._part(
             "attribution",
             lambda: AttributionView(source, shown, theme=theme, wait=wait),
-            InputError,  # a model that predicts at every token has to be told where
+            (UnsupportedError, InputError),  # a model that predicts at every token has to be told where
         )
         self.pruning: PruningExplorer | None = None
         if labels is not None:
@@ -104,11 +104,11 @@ class Explorer(HeadBox):
         if not task.cancelled():
             self.grid.show(scores)
 
-    def _part(self, name: str, make: Any, *excused: type[Exception]) -> Any:
+    def _part(self, name: str, make: Any, excused: tuple[type[Exception], ...] = (UnsupportedError,)) -> Any:
         """A part that the model may be unable to fill; then a line says why. The text itself was checked before."""
         try:
             return make()
-        except (UnsupportedError, *excused) as error:
+        except excused as error:
             self.missing[name] = sentence(error)
             return None
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from headwidgets.errors import HeadwidgetsError
+from headwidgets.errors import HeadwidgetsError, InputError
 
 _KEPT_OUTPUTS = 8
 _CALM = 1.0
@@ -75,6 +75,8 @@ class Pictured:
         """
         from headwidgets.figures import formats
 
+        if not isinstance(path, (str, os.PathLike)):
+            raise InputError(f"expected the path of a figure, such as 'figure.pdf', got {type(path).__name__}")
         target = Path(path).expanduser()
         formats.check(target)
         if wait:
