@@ -14,7 +14,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The command line without the program's name; None means that of the process.
 
     Returns:
-        The exit status: 0, or 1 after an error, which is printed as a sentence.
+        The exit status: 0, or 1 after an error, which is printed as a sentence, and when doctor finds a problem.
     """
     parser = argparse.ArgumentParser(
         prog="python -m headwidgets", description="See, probe and prune attention heads, live in a notebook."
@@ -36,7 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return open_lab(rest)
         import headwidgets
 
-        print(headwidgets.doctor())
+        report = headwidgets.doctor()
+        print(report)
+        return 0 if report.ok else 1
     except HeadwidgetsError as error:
         print(error, file=sys.stderr)
         return 1

@@ -13,6 +13,7 @@ PACKAGES = (
     "torch", "transformers", "numpy", "anywidget", "ipywidgets", "bqplot", "jupyterlab", "ipykernel", "mini-racer",
     "vl-convert-python", "safetensors",
 )  # fmt: skip
+FEW_CORES = 8
 BUNDLES = ("grid.js", "attention.js", "attribution.js", "pruning.js", "figure.js", "page.js", "widgets.css")
 
 
@@ -27,6 +28,7 @@ class Report:
         device: Where models run by default.
         widgets: Live widgets: class, bytes of document and buffer, bytes of all other state without code.
         problems: What does not fit, as sentences; empty when all is well.
+        hints: What could be faster, as sentences; nothing is wrong.
     """
 
     versions: dict[str, str]
@@ -35,6 +37,7 @@ class Report:
     device: str
     widgets: list[tuple[str, int, int]]
     problems: list[str] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -48,7 +51,9 @@ class Report:
         rows += [("front end", built), ("JupyterLab extension", self.extension or "not found"), ("device", self.device)]
         rows += [(f"live {name}", f"{data:,} + {state:,} bytes") for name, data, state in self.widgets]
         lines = [f"{name:<22} {value}" for name, value in rows]
-        return "\n".join([*lines, *(f"! {problem}" for problem in self.problems)])
+        return "\n".join(
+            [*lines, *(f"! {problem}" for problem in self.problems), *(f"- {hint}" for hint in self.hints)]
+        )
 
     def __repr__(self) -> str:
         return str(self)
@@ -85,7 +90,7 @@ def doctor() -> Report:
             f"the JupyterLab extension is version {extension}, this is {__version__}: install headwidgets again, then "
             "reload the page"
         )
-    return Report(versions, front_end, extension, _device(), _weights(), problems)
+    return Report(versions, front_end, extension, _device(), _weights(), problems, _hints())
 
 
 def _version(name: str) -> str:
@@ -138,6 +143,21 @@ def _device() -> str:
     if torch.backends.mps.is_available():
         return "mps"
     return f"cpu ({torch.get_num_threads()} threads of {os.cpu_count()} cores)"
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _hints() -> list[str]:
+    cores = _cores()
+    if 1 < cores <= FEW_CORES and os.environ.get("OMP_WAIT_POLICY", "").upper() != "PASSIVE":
+        return [
+            f"on {cores} cores a busy one makes torch's threads wait for each other and everything many times slower: "
+            "set OMP_WAIT_POLICY=PASSIVE before JupyterLab starts (python -m headwidgets demo does)"
+        ]
+    return []
 
 
 def _weights() -> list[tuple[str, int, int]]:

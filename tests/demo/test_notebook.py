@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import headwidgets as hw
 from headwidgets import __main__ as command
 from headwidgets.demo import encoder, notebook
+from headwidgets.doctor import Report
 from headwidgets.errors import HeadwidgetsError
 
 QUICKSTART = Path(__file__).parents[2] / "notebooks" / "quickstart.ipynb"
@@ -132,3 +134,29 @@ def test_the_quickstart_runs_from_top_to_bottom(tmp_path):
     for name in ("grid", "attention", "attribution", "pruning", "dashboard"):
         assert f"application/vnd.headwidgets.{name}+json" in shown
     assert [path.name for path in tmp_path.iterdir()]
+
+
+def test_jupyterlab_is_opened_with_threads_that_do_not_spin_unless_the_user_says_so(monkeypatch):
+    seen = []
+
+    class Lab:
+        def __init__(self, command, cwd, env):
+            seen.append(env["OMP_WAIT_POLICY"])
+
+        def wait(self):
+            return 0
+
+    monkeypatch.setattr(notebook.subprocess, "Popen", Lab)
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    assert command.main(["demo"]) == 0
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
+    assert command.main(["demo"]) == 0
+    assert seen == ["PASSIVE", "ACTIVE"]
+
+
+def test_doctor_s_exit_status_says_whether_all_is_well(monkeypatch, capsys):
+    for problems, status in ([], 0), (["the front end lacks grid.js"], 1):
+        report = Report({}, {}, "", "cpu", [], problems)
+        monkeypatch.setattr(hw, "doctor", lambda report=report: report)
+        assert command.main(["doctor"]) == status
+    assert "! the front end lacks grid.js" in capsys.readouterr().out
