@@ -175,3 +175,18 @@ def test_the_open_tab_and_score_come_first_in_the_picture():
     assert [panel["kind"] for panel in grid.picture()["panels"]] == ["cross", "encoder"]
     several = hw.HeadGrid({"a": np.zeros((2, 2)), "b": np.zeros((2, 2))}, score="b")
     assert [score["name"] for score in several.picture()["panels"][0]["scores"]] == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "settings", "shown"),
+    [
+        ("nats", {"output": "probability"}, "nats"),
+        ("", {"output": "probability"}, "probability"),
+        ("", {"method": "confidence"}, "attention weight"),
+        ("", {"output": "value"}, ""),
+    ],
+)
+def test_a_legend_says_what_a_pure_number_is_a_number_of(unit, settings, shown):
+    provenance = {"model": "m", "version": "0", "settings": settings}
+    scores = HeadScores({"encoder": np.ones((2, 2))}, name="s", unit=unit, provenance=provenance)
+    assert hw.HeadGrid(scores).picture()["panels"][0]["scores"][0]["unit"] == shown

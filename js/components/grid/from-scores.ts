@@ -8,9 +8,9 @@ import { SCHEMA } from "../../wire/types.js";
 const KINDS: readonly KindName[] = ["encoder", "decoder", "cross"];
 
 const LABELS: Readonly<Record<KindName, string>> = {
-  encoder: "encoder self-attention",
-  decoder: "decoder self-attention",
-  cross: "cross-attention",
+  encoder: "Encoder self-attention",
+  decoder: "Decoder self-attention",
+  cross: "Cross-attention",
 };
 
 /** A float array as float32, inline. */
@@ -18,6 +18,19 @@ function asFloat32(ref: ArrayRef): ArrayRef {
   if (ref.dtype === "float32") return ref;
   const values = Float32Array.from(decodeArray(ref));
   return { dtype: "float32", shape: ref.shape, data: toBase64(new Uint8Array(values.buffer)) };
+}
+
+/** The unit, or for a pure number what it is a number of; as live grids have it. */
+function unitOf(file: ScoresFile): string {
+  const { method, output } = file.provenance?.settings ?? {};
+  if (file.unit !== "") return file.unit;
+  return method === "confidence" ? "attention weight" : output === "probability" ? output : "";
+}
+
+/** "Confidence of bert-base"; nothing where the subtitle would only be said twice. */
+function titleOf(file: ScoresFile): string {
+  const model = file.provenance?.model ?? "";
+  return model === "" ? "" : `${file.name.charAt(0).toUpperCase()}${file.name.slice(1)} of ${model}`;
 }
 
 export function gridFromScores(file: ScoresFile): GridDocument {
@@ -38,7 +51,7 @@ export function gridFromScores(file: ScoresFile): GridDocument {
       scores: [
         {
           name: file.name,
-          unit: file.unit,
+          unit: unitOf(file),
           n: file.n,
           signed: decodeArray(ref).some((value) => value < 0),
           values: asFloat32(ref),
@@ -50,7 +63,7 @@ export function gridFromScores(file: ScoresFile): GridDocument {
   return {
     schema: SCHEMA,
     document: "grid",
-    title: file.name,
+    title: titleOf(file),
     panels,
     selected: [],
     pruned: [],
