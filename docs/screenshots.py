@@ -35,6 +35,7 @@ WIDGETS = {
 WIDTH = 1000
 HEIGHT = 2400
 MARGIN = 24
+MOST_BYTES = 250_000
 
 
 def _themed(page: Page, theme: str) -> None:
@@ -66,14 +67,16 @@ def _settled(page: Page, output: Locator) -> None:
 
 
 def _shoot(output: Locator, path: Path) -> None:
-    """Take a picture, with an even margin around what is drawn, in 256 colours."""
+    """Take a picture with an even margin around what is drawn; a large file gets 256 colours."""
     picture = Image.open(io.BytesIO(output.screenshot())).convert("RGB")
     surface = picture.getpixel((picture.width - 1, picture.height - 1))
     box = ImageChops.difference(picture, Image.new("RGB", picture.size, surface)).getbbox()
     content = picture.crop(box)
     framed = Image.new("RGB", (content.width + 2 * MARGIN, content.height + 2 * MARGIN), surface)
     framed.paste(content, (MARGIN, MARGIN))
-    framed.quantize(256, kmeans=2, dither=Image.Dither.NONE).save(path, optimize=True)
+    framed.save(path, optimize=True)
+    if path.stat().st_size > MOST_BYTES:
+        framed.quantize(256, kmeans=2, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def main() -> None:
