@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { DrawOptions } from "../../marks/picture.js";
+import { measure } from "../../marks/text.js";
 import { activeElements, found, parsedSvg, press } from "../../testing/dom.js";
 import * as texts from "../../testing/texts.js";
 import {
@@ -49,6 +50,24 @@ const DOCUMENTS: Readonly<Record<string, AttributionDocument>> = {
   "no result yet": { ...ENGLISH, panels: [], maps: [], selected: [] },
   "no maps": { ...ENGLISH, maps: [], selected: [["encoder", 2, 2]] },
 };
+
+describe("a narrow picture", () => {
+  it("cuts no sentence: what was attributed, its value, headings and notes are wrapped", () => {
+    const { svg, width } = draw(
+      { ...ENGLISH, target: "a target of many words ".repeat(4).trim() },
+      { ...OPTIONS, width: 400 },
+    );
+    const lines = [...parsedSvg(svg).querySelectorAll("text")];
+    const words = lines.map((one) => one.textContent).join(" ");
+    expect(words).toContain(outputSentence(ENGLISH).split(": ").at(-1));
+    expect(words.replace(/\s+/g, " ")).toContain("the change of the output by every layer");
+    for (const line of lines)
+      if (!line.getAttribute("transform") && line.getAttribute("text-anchor") === null)
+        expect(measure(line.textContent ?? "", Number(line.getAttribute("font-size")))).toBeLessThanOrEqual(
+          width,
+        );
+  });
+});
 
 describe("numbers under tokens", () => {
   it("have the decimals of the largest, and noise is 0", () => {

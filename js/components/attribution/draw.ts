@@ -3,7 +3,7 @@
 import { LEGEND_HEIGHT, legend } from "../../marks/legend.js";
 import { type DrawOptions, frame, type MapView, type Picture, provenanceNote } from "../../marks/picture.js";
 import { text } from "../../marks/svg.js";
-import { fitText, measure } from "../../marks/text.js";
+import { fitText, measure, wrap } from "../../marks/text.js";
 import { type Palette, palette } from "../../theme/palette.js";
 import type { Buffer } from "../../wire/decode.js";
 import type { AttributionDocument, AttributionPanel, HeadMap, HeadRef } from "../../wire/types.js";
@@ -175,9 +175,15 @@ function panelBody(
   let right = 0;
   const kinds = document.panels.length > 1 ? `${panel.label} · ` : "";
   const subtitle = `${kinds}${outputSentence(document)}`;
-  parts.push(text(0, y + 13, fitText(subtitle, 12, width), { fill: colors.ink }));
-  right = Math.max(right, measure(subtitle, 12));
-  y += 26;
+  const heading = (words: string, bold: boolean): void => {
+    for (const line of wrap(words, 12, width, 4, bold)) {
+      parts.push(text(0, y + 13, line, { fill: colors.ink, bold }));
+      right = Math.max(right, measure(line, 12, bold));
+      y += 16;
+    }
+  };
+  heading(subtitle, false);
+  y += 10;
   const map = found("attribution");
   const mirrored = (side: TokenValues["side"]): boolean =>
     isRightToLeft(side === "received" ? panel.key : panel.query);
@@ -230,13 +236,8 @@ function panelBody(
   });
   y += tallest;
   const layout = layoutLayers(panel, numbers, width, true);
-  parts.push(
-    text(0, y + 12, "Attribution of every head, and the change of the output by every layer", {
-      fill: colors.ink,
-      bold: true,
-    }),
-  );
-  y += 22;
+  heading("Attribution of every head, and the change of the output by every layer", true);
+  y += 6;
   parts.push(
     `<g transform="translate(0 ${y})">${drawLayers(layout, numbers, document.unit, colors)}${drawChosen(layout, head[1], head[2], colors)}</g>`,
   );
