@@ -22,6 +22,7 @@ from types import FrameType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from headwidgets.errors import Cancelled, InputError
+from headwidgets.locks import CIRCLE, stuck
 from headwidgets.progress import Bar
 
 T = TypeVar("T")
@@ -106,11 +107,17 @@ class Job(Generic[T]):
         return lambda: self._callbacks.remove(callback) if callback in self._callbacks else None
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the end, at most `timeout` seconds; whether it has ended."""
+        """Wait for the end, at most `timeout` seconds; whether it has ended.
+
+        Raises:
+            InputError: the job waits for a model that the calling thread holds.
+        """
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._finished.wait(_NAP if deadline is None else min(_NAP, max(0.0, deadline - time.monotonic()))):
             if deadline is not None and time.monotonic() >= deadline:
                 return False
+            if self._thread is not None and stuck(self._thread.ident):
+                raise InputError(CIRCLE.format(what=f"job {self.name!r}"))
         return True
 
     def result(self, timeout: float | None = None) -> T:
@@ -340,7 +347,7 @@ def _end_all() -> None:
         job.cancel()
     deadline = time.monotonic() + _EXIT
     for job in jobs:
-        job.wait(max(0.0, deadline - time.monotonic()))
+        job._finished.wait(max(0.0, min(_EXIT, deadline - time.monotonic())))
 
 
 atexit.register(_end_all)

@@ -1,6 +1,7 @@
 """What a click finds: documents of real (tiny) models, complete and small enough."""
 
 import json
+import time
 import warnings
 from pathlib import Path
 
@@ -248,3 +249,14 @@ def test_the_dashboard_of_a_model_that_predicts_at_every_token_has_a_line_instea
     assert why in dashboard.missing["attribution"]
     assert dashboard.wait(20)
     dashboard.close()
+
+
+def test_a_widget_made_inside_a_block_that_holds_the_model_says_so_at_once(bert):
+    begin = time.monotonic()
+    with bert.gated(pruned=bert.heads()[:1]):
+        with pytest.raises(InputError, match="would wait forever: the widget needs the model"):
+            hw.AttributionView(bert, TEXT, wait=None)
+        with pytest.raises(InputError, match="would wait forever"):
+            hw.PruningExplorer(bert, [TEXT] * 4, [0, 1, 2, 0], wait=None)
+    assert time.monotonic() - begin < 4
+    assert hw.AttributionView(bert, TEXT, wait=None).wait(20)

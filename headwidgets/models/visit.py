@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 from torch import Tensor, nn
 
 from headwidgets.errors import UnsupportedError
+from headwidgets.locks import ModelLock
 from headwidgets.models import maps
 from headwidgets.models.maps import MapHandler
 from headwidgets.models.sites import Site
@@ -33,7 +34,7 @@ _locks: WeakKeyDictionary[nn.Module, Any] = WeakKeyDictionary()
 
 def lock_of(model: nn.Module) -> Any:
     """The one re-entrant lock of a model, however often it is wrapped."""
-    return _locks.setdefault(model, threading.RLock())
+    return _locks.setdefault(model, ModelLock())
 
 
 class _Turns:

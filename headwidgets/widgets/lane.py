@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from headwidgets import jobs
-from headwidgets.errors import Cancelled
+from headwidgets.errors import Cancelled, InputError
+from headwidgets.locks import CIRCLE, stuck
 
 _JOIN_SECONDS = 5.0
 
@@ -55,6 +56,7 @@ class Lane:
         self._background: deque[Task] = deque()
         self._running: Task | None = None
         self._job: Any = None
+        self._thread: int | None = None
         self._closed = False
         self._failure: BaseException | None = None
 
@@ -95,7 +97,7 @@ class Lane:
         with self._changed:
             self._closed = True
             self._cancel(lambda _: True)
-        if threading.current_thread().ident != getattr(self, "_thread", None):
+        if threading.current_thread().ident != self._thread:
             self._wait(_JOIN_SECONDS, background=True)
 
     def wait(self, timeout: float | None = None, *, background: bool = True) -> bool:
@@ -105,9 +107,12 @@ class Lane:
             False if `timeout` seconds passed first.
 
         Raises:
-            The error of a task that failed since the last call.
+            The error of a task that failed since the last call; `InputError` where the work waits for a model that the
+            calling thread holds.
         """
         finished = self._wait(timeout, background)
+        if not finished and stuck(self._thread):
+            raise InputError(CIRCLE.format(what="the widget"))
         with self._changed:
             failure, self._failure = self._failure, None
         if failure is not None:
@@ -131,7 +136,7 @@ class Lane:
             while self._busy(background):
                 # a bounded nap, so that an interrupt reaches the main thread on every platform
                 left = 0.2 if deadline is None else min(0.2, deadline - time.monotonic())
-                if left <= 0:
+                if left <= 0 or stuck(self._thread):
                     return False
                 self._changed.wait(left)
         return True

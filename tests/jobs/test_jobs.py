@@ -11,6 +11,7 @@ import time
 import pytest
 
 from headwidgets import Cancelled, InputError, jobs
+from tests.models.tiny import made
 
 
 def counting(n, *, pause=0.005, on_progress=None, on_partial=None, cancel=None):
@@ -319,3 +320,21 @@ def test_a_notebook_shows_one_line_of_text(monkeypatch):
 def test_what_cannot_be_called_is_refused_at_once():
     with pytest.raises(InputError, match="expected a function and its arguments"):
         jobs.start("evaluate")
+
+
+def test_waiting_for_a_job_that_waits_for_us_is_an_error_not_a_hang():
+    model = made("bert", "sequence")
+    with model.gated(pruned=model.heads()[:1]):
+        job = jobs.start(model.evaluate, ["the cat", "a dog"], [0, 1])
+        with pytest.raises(InputError, match="would wait forever: job 'evaluate' needs the model"):
+            job.result(timeout=20)
+        assert model.evaluate(["the cat", "a dog"], [0, 1]).n == 2
+    assert job.result(timeout=20).n == 2
+
+
+def test_waiting_for_another_thread_is_no_circle():
+    model = made("bert", "sequence")
+    with model.lock:
+        job = jobs.start(lambda: jobs.start(model.evaluate, ["the cat", "a dog"], [0, 1]).result(timeout=20))
+        assert not job.wait(0.5)
+    assert job.result(timeout=20).n == 2
