@@ -86,6 +86,7 @@ class CurveFigure:
         )
         self.figure.add_class("hw-curve")  # its text then has the page's own ink
         self.figure.layout.width = "420px"
+        self.figure.layout.max_width = "100%"
         self.figure.layout.height = "310px"
         self.figure.layout.flex = "1 1 360px"
 
