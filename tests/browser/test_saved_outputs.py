@@ -15,6 +15,8 @@ PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 CELL = f"{PANEL} [role=gridcell]"
 MAKE = """import numpy as np
 from headwidgets.widgets.grid import HeadGrid
+
+pytestmark = pytest.mark.browser
 grid = HeadGrid(np.random.default_rng(0).random((6, 12)), title="Live grid", pruned=[("encoder", 0, 1)])
 grid"""
 ASK = "print([(head.kind, head.layer, head.index) for head in grid.selected])"
