@@ -308,6 +308,7 @@ def test_two_notebooks_at_once_keep_apart(page: Page, lab: Lab):
         open_notebook(page, lab, f"{name}.ipynb", reset=name == "one")
         run_all(page)
         page.locator(f"{FRONT} .hw-grid svg").first.wait_for()
+        save(page)
     page.locator(f"{FRONT} .hw-grid [role=gridcell]").nth(4).click(force=True)
     assert page.locator(f"{FRONT} .hw-grid [role=gridcell][aria-selected=true]").count() == 1
     page.evaluate("() => { window.jupyterapp.commands.execute('docmanager:open', { path: 'one.ipynb' }) }")

@@ -10,13 +10,13 @@ from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import Lab, open_notebook, run_all, save, watched
 
+pytestmark = pytest.mark.browser
+
 FIXTURES = Path(__file__).parents[1] / "wire" / "fixtures"
 PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 CELL = f"{PANEL} [role=gridcell]"
 MAKE = """import numpy as np
 from headwidgets.widgets.grid import HeadGrid
-
-pytestmark = pytest.mark.browser
 grid = HeadGrid(np.random.default_rng(0).random((6, 12)), title="Live grid", pruned=[("encoder", 0, 1)])
 grid"""
 ASK = "print([(head.kind, head.layer, head.index) for head in grid.selected])"
