@@ -13,7 +13,7 @@ from headwidgets.attribution.paths import Output, Plan, walk
 from headwidgets.attribution.targets import Goal
 from headwidgets.errors import InputError
 from headwidgets.jobs import blocking
-from headwidgets.models.model import HeadModel
+from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.models.sites import Site
 from headwidgets.provenance import made
 from headwidgets.scores import HeadScores
@@ -70,6 +70,7 @@ def importance(
         UnsupportedError: a model without a prediction or without maps.
         Cancelled: told to stop.
     """
+    expect_model(model)
     if method not in METHODS:
         raise InputError(f"expected method to be one of {', '.join(METHODS)}, got {method!r}")
     if pooling not in POOLING:

@@ -1,6 +1,7 @@
 """Attribution through attention: which links between tokens carry a prediction (Hao et al. 2021, section 3)."""
 
 import copy
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from headwidgets.attribution.targets import Goal, Task
 from headwidgets.errors import Cancelled, InputError
 from headwidgets.jobs import blocking
 from headwidgets.models.memory import check_fits, free_bytes
-from headwidgets.models.model import HeadModel
+from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.models.sites import Site
 from headwidgets.provenance import made
 from headwidgets.text.examples import Batch, Example, batches
@@ -87,6 +88,7 @@ def attribute(
     """
     if keep not in ("maps", "heads"):
         raise InputError(f"expected keep to be 'maps' or 'heads', got {keep!r}")
+    expect_model(model)
     several = isinstance(text, list) or hasattr(text, "column_names")
     plan = Plan.of(model, output, rule, steps, tolerance, position, kind)
     examples = model.encode(text if several else [text])
@@ -105,6 +107,14 @@ def attribute(
             drafts[index].notes.extend(note for note in notes if note not in drafts[index].notes)
 
     walk(model, examples, found, plan, take, on_progress, cancel)
+    open_ends = sorted({note for draft in drafts for note in draft.unsettled})
+    if open_ends:
+        more = f" ({len(open_ends)} such layers in all)" if len(open_ends) > 1 else ""
+        warnings.warn(
+            f"{open_ends[0]}{more} A larger tolerance=, or more points with steps=256, may help; the result's .gap "
+            "and .notes say what each layer reached",
+            stacklevel=2,
+        )
     finished = [draft.finish(model) for draft in drafts]
     return finished if several else finished[0]
 
@@ -265,6 +275,7 @@ class _Draft:
     def __init__(self, example: Example, goal: Goal, plan: Plan, keep: str) -> None:
         self.example, self.goal, self.plan = example, goal, plan
         self.notes: list[str] = []
+        self.unsettled: list[str] = []
         self.value = float("nan")
         kinds: dict[KindName, tuple[int, int]] = {}
         for site in plan.sites:
@@ -302,7 +313,7 @@ class _Draft:
             own = next(s for s in done.maps if (s.kind, s.layer) == (kind, at))
             self.attention[kind][at, :heads] = done.maps[own].detach()[row, :, :query, :key].float().cpu().numpy()
         if not layer.settled[row]:
-            self.notes.append(
+            self.unsettled.append(
                 f"{kind} layer {at}: {layer.steps[row]} points in, the integral had not settled within the tolerance, "
                 f"its integration error is {layer.gap[row]:.1e}."
             )
@@ -329,7 +340,7 @@ class _Draft:
             largest=self.largest,
             tokens={k: (cache[id(q)][0], cache[id(x)][0]) for k, (q, x) in self.sides.items()},
             labels={k: (cache[id(q)][1], cache[id(x)][1]) for k, (q, x) in self.sides.items()},
-            notes=self.notes + ([note] if note else []),
+            notes=self.notes + self.unsettled + ([note] if note else []),
             provenance=made(
                 model, [self.example.text], method="attribution", target=self.goal.name, **self.plan.settings
             ),

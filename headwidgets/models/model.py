@@ -294,6 +294,12 @@ def _numbers(values: Any, what: str) -> Tensor:
     return array
 
 
+def expect_model(model: Any) -> None:
+    """Raise `InputError` for anything but a `HeadModel`, such as a transformers model that was not wrapped."""
+    if not isinstance(model, HeadModel):
+        raise InputError(f"expected a model from hw.load(...) or hw.wrap(model, tokenizer), got {type(model).__name__}")
+
+
 def wrap(model: Any, tokenizer: Any) -> HeadModel:
     """Take a model that is already in memory.
 

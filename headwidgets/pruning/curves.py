@@ -8,6 +8,7 @@ from typing import Any
 from headwidgets.errors import InputError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.evaluate import Evaluator
+from headwidgets.models.model import expect_model
 from headwidgets.models.outcomes import Metric
 from headwidgets.provenance import data_fingerprint
 from headwidgets.scores import Estimate, Head, HeadScores, import_pandas
@@ -87,8 +88,7 @@ def pruning_order(model: Any, ranking: HeadScores | Iterable[Any]) -> list[Head]
     Raises:
         InputError: no heads, a head twice, or one that does not exist.
     """
-    if not hasattr(model, "check_heads"):
-        raise InputError(f"expected a model from hw.load(...) or hw.wrap(model, tokenizer), got {type(model).__name__}")
+    expect_model(model)
     if isinstance(ranking, HeadScores):
         existing = set(model.heads())
         heads = [head for head in ranking.ranking() if head in existing]

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from headwidgets import HeadModel
-from headwidgets.attribution import attribute
+from headwidgets.attribution import attribute, importance
+from headwidgets.errors import InputError
 from tests.attribution import reference
 from tests.models.tiny import SEQ2SEQ, made
 
@@ -269,3 +270,19 @@ def test_half_precision_without_room_for_a_copy(monkeypatch):
     assert any("does not fit" in note for note in result.notes)
     assert np.isfinite(result.maps["encoder"]).all()
     assert (result.gap["encoder"] >= 0).all()
+
+
+def test_a_layer_that_does_not_settle_is_said_aloud():
+    model = made("llama", "causal")
+    with pytest.warns(UserWarning, match="had not settled within the tolerance") as caught:
+        found = attribute(model, "the cat sat on the mat")
+    assert "steps=256" in str(caught[0].message)
+    assert any("decoder layer 0" in note for note in found.notes)
+    assert found.gap["decoder"][0] > found.tolerance * abs(found.change["decoder"][0])
+
+
+def test_a_model_that_was_not_wrapped_gets_a_sentence():
+    model = made("bert", "sequence")
+    for call in (attribute, importance):
+        with pytest.raises(InputError, match=r"hw\.wrap"):
+            call(model.model, "the cat")
