@@ -46,8 +46,8 @@ def _text(tokens: int) -> tuple[str, Any]:
 def _model(vocabulary: int) -> Any:
     torch.manual_seed(0)
     size = {"hidden_size": 96, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 96}
-    config = BertConfig(vocab_size=vocabulary, initializer_range=0.5, **size)
-    return BertModel(config, attn_implementation="eager").eval()
+    config = BertConfig(vocab_size=vocabulary, initializer_range=0.5, attn_implementation="eager", **size)
+    return BertModel(config).eval()
 
 
 def _theirs(folder: Path, model: Any, tokenizer: Any, text: str) -> tuple[Path, int]:
