@@ -16,9 +16,12 @@ PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench")
-    parser.add_argument("names", nargs="*", choices=[*NAMES, []], default=list(NAMES))
+    parser.add_argument("names", nargs="*", metavar="|".join(NAMES))
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
     options = parser.parse_args()
+    unknown = set(options.names) - set(NAMES)
+    if unknown:
+        parser.error(f"expected {', '.join(NAMES)}, got {', '.join(sorted(unknown))}")
     parts = []
     for name in options.names or NAMES:
         begun = time.perf_counter()
