@@ -1,6 +1,7 @@
 """What every test shares: one torch thread, no network, and the folder of real data when there is one."""
 
 import os
+import signal
 from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -15,6 +16,16 @@ import pytest
 def _one_thread():
     torch = pytest.importorskip("torch", reason="the engine needs torch")
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _interrupts_are_heard():
+    """A shell that starts us in the background has interrupts ignored; tests of interrupts need them."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")
