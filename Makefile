@@ -57,15 +57,15 @@ headwidgets/static/.built: node_modules/.installed $(JS)
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
+INSTALL = $(PIP) torch && $(PIP) hatchling hatch-jupyter-builder editables && \
+	SKIP_JUPYTER_BUILDER=1 $(PIP) --no-build-isolation -e
+
 $(VENV)/.demo: $(VENV)/bin/python headwidgets/static/.built pyproject.toml constraints.txt
-	$(PIP) torch
-	SKIP_JUPYTER_BUILDER=1 $(PIP) ".[demo]"
+	$(INSTALL) ".[demo]"
 	@touch $@
 
 $(VENV)/.test: $(VENV)/bin/python headwidgets/static/.built pyproject.toml constraints.txt
-	$(PIP) torch
-	$(PIP) hatchling hatch-jupyter-builder editables
-	SKIP_JUPYTER_BUILDER=1 $(PIP) --no-build-isolation -e ".[demo,test]"
+	$(INSTALL) ".[demo,test]"
 	@touch $@
 
 # The wheel in an environment of its own, as a user gets it: no Node, no source tree.
