@@ -14,7 +14,9 @@ PACKAGES = (
     "vl-convert-python", "safetensors",
 )  # fmt: skip
 FEW_CORES = 8
-BUNDLES = ("grid.js", "attention.js", "attribution.js", "pruning.js", "figure.js", "page.js", "widgets.css")
+LIVE = ("grid", "attention", "attribution", "pruning")
+PAGES = (*LIVE, "dashboard")
+BUNDLES = (*(f"{name}.js" for name in LIVE), "figure.js", *(f"page-{name}.js" for name in PAGES), "widgets.css")
 
 
 @dataclass(frozen=True)

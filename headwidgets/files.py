@@ -11,7 +11,7 @@ from headwidgets.errors import InputError
 from headwidgets.wire.arrays import inline, unpack
 from headwidgets.wire.documents import SCHEMA
 
-_TO_LOOK_AT = ("grid", "attention", "attribution", "pruning", "dashboard")
+_TO_LOOK_AT = ("grid", "attention", "attribution", "pruning", "tree", "scatter", "curves", "triggers", "dashboard")
 
 
 def write(path: str | Path, document: dict[str, Any]) -> Path:

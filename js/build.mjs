@@ -1,6 +1,6 @@
-// Builds every bundle that ships in headwidgets/static: each file in hosts/anywidget as an ES module, figure and
-// page as scripts. One vite build per entry, so that no two bundles can share a chunk: a widget's module is loaded
-// from a blob URL and may import nothing.
+// Builds every bundle that ships in headwidgets/static: each file in hosts/anywidget as an ES module, the figure and
+// each file in hosts/page as scripts. One vite build per entry, so that no two bundles can share a chunk: a
+// widget's module is loaded from a blob URL and may import nothing.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,15 +10,24 @@ import { build } from "vite";
 const root = dirname(fileURLToPath(import.meta.url));
 const outDir = join(root, "..", "headwidgets", "static");
 const LIMIT = 100_000;
+// The dashboard's page carries four components.
+const LIMITS = { "page-dashboard": 150_000 };
 
-const widgets = readdirSync(join(root, "hosts", "anywidget"))
-  .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
-  .map((file) => ({ name: file.slice(0, -3), entry: join(root, "hosts", "anywidget", file), format: "es" }));
-const scripts = ["figure", "page"].map((name) => ({
+const sources = (folder) =>
+  readdirSync(join(root, "hosts", folder))
+    .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
+    .map((file) => file.slice(0, -3));
+const widgets = sources("anywidget").map((name) => ({
   name,
-  entry: join(root, "hosts", `${name}.ts`),
+  entry: join(root, "hosts", "anywidget", `${name}.ts`),
+  format: "es",
+}));
+const pages = sources("page").map((name) => ({
+  name: `page-${name}`,
+  entry: join(root, "hosts", "page", `${name}.ts`),
   format: "iife",
 }));
+const scripts = [{ name: "figure", entry: join(root, "hosts", "figure.ts"), format: "iife" }, ...pages];
 
 const table = [];
 for (const [position, { name, entry, format }] of [...widgets, ...scripts].entries()) {
@@ -35,7 +44,12 @@ for (const [position, { name, entry, format }] of [...widgets, ...scripts].entri
       reportCompressedSize: false,
       // Vite keeps the white space of ES libraries, for bundlers that come after; nothing comes after this one.
       rolldownOptions: { output: { minify: true } },
-      lib: { entry, formats: [format], name: `headwidgets_${name}`, fileName: () => `${name}.js` },
+      lib: {
+        entry,
+        formats: [format],
+        name: `headwidgets_${name.replaceAll("-", "_")}`,
+        fileName: () => `${name}.js`,
+      },
     },
   });
   const output = results.flatMap((result) => result.output);
@@ -48,7 +62,8 @@ for (const [position, { name, entry, format }] of [...widgets, ...scripts].entri
   const strays = output.filter((file) => file.type === "asset").map((file) => file.fileName);
   if (strays.length > 0) throw new Error(`${name}: a bundle has no assets beside it, got ${strays}`);
   const code = readFileSync(join(outDir, `${name}.js`));
-  if (code.length >= LIMIT) throw new Error(`${name}: ${code.length} bytes; a bundle stays below ${LIMIT}`);
+  const limit = LIMITS[name] ?? LIMIT;
+  if (code.length >= limit) throw new Error(`${name}: ${code.length} bytes; it has to stay below ${limit}`);
   const hosts = [...new Set(code.toString().match(/\bhttps?:\/\/[\w.-]+/g) ?? [])].filter(
     (host) => !/^https?:\/\/www\.w3\.org$/.test(host),
   );

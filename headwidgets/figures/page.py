@@ -47,7 +47,7 @@ def page(document: Any, *, theme: str = "auto", width: int | None = None, proven
     """
     if theme not in ("auto", *engine.THEMES):
         raise InputError(f"theme is 'auto', 'light' or 'dark' for a page, got {theme!r}")
-    script = _closed(_static("page.js"), "script")
+    script = _closed(_static(f"page-{_shown_by(document)}.js"), "script")
     policy = (
         f"default-src 'none'; script-src 'sha256-{_hash(script)}'; style-src 'unsafe-inline'; img-src data: blob:;"
         " base-uri 'none'; form-action 'none'"
@@ -65,6 +65,16 @@ def page(document: Any, *, theme: str = "auto", width: int | None = None, proven
         data=as_inert_json(inline(document)),
         script=script,
     )
+
+
+def _shown_by(document: Any) -> str:
+    """Return the kind of page that shows a document; each carries only the component it needs."""
+    name = str(document.get("document", ""))
+    name = "grid" if name == "scores" else name
+    known = sorted(path.stem.removeprefix("page-") for path in engine.STATIC.glob("page-*.js"))
+    if known and name not in known:
+        raise InputError(f"expected a document that a page can show ({', '.join(known)}), got {name!r}")
+    return name
 
 
 def as_inert_json(value: Any) -> str:

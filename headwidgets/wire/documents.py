@@ -20,6 +20,8 @@ MIME_PREFIX = "application/vnd.headwidgets."
 KindName = Literal["encoder", "decoder", "cross"]
 DTypeName = Literal["float32", "float64", "int32", "uint8"]
 ThemeName = Literal["auto", "light", "dark"]
+ViewName = Literal["attention", "attribution", "norm"]
+"""What a map shows: weights; what they add to the output; weights times the norm of what they carry."""
 HeadRef = tuple[KindName, int, int]
 """``[kind, layer, index]``, counted from 0."""
 
@@ -118,7 +120,7 @@ class HeadMap(TypedDict):
     """One map [query, key] of a head (`index` -1: summed over the heads of the layer)."""
 
     head: HeadRef
-    view: Literal["attention", "attribution"]
+    view: ViewName
     values: ArrayRef
     """float32 [rows, columns], or uint8 where 0..255 stand for low..high."""
     low: float
@@ -265,6 +267,189 @@ class PruningDocument(TypedDict):
     provenance: Provenance | None
 
 
+class TreeDocument(TypedDict):
+    """The attribution tree of one text; the browser grows it anew for any threshold from the candidate edges."""
+
+    schema: int
+    document: Literal["tree"]
+    title: str
+    text: str
+    target: str
+    output: str
+    unit: str
+    value: float
+    kind: KindName
+    layers: int
+    tokens: list[Token]
+    words: list[int]
+    """Per token the number of its word, ascending; -1 for special tokens. Collapsing to words joins equal numbers."""
+    root: int
+    """Position that the prediction is read at, drawn on top; -1 when it is read nowhere in particular."""
+    threshold: float
+    """tau: an edge stays when its weight is more than this share of the largest of its layer."""
+    penalty: float
+    """lambda: what an edge has to add in weight to be worth drawing, as a share of the largest weight of any layer."""
+    collapsed: bool
+    """Words instead of tokens."""
+    floor: float
+    """Edges below this share of their layer's largest were not sent; the slider starts here."""
+    layer: ArrayRef
+    """int32 [edges], ascending."""
+    query: ArrayRef
+    """int32 [edges]: the position that attends, drawn above."""
+    key: ArrayRef
+    """int32 [edges]: the position attended to, drawn below."""
+    weight: ArrayRef
+    """float32 [edges]: attribution summed over the layer's heads, in the unit of the output."""
+    share: ArrayRef
+    """float32 [edges]: the same, divided by the largest of its layer."""
+    received: ArrayRef
+    """float32 [tokens]: attribution of a position over all layers and other positions; decides on the top node."""
+    provenance: Provenance | None
+
+
+class ScatterPoint(TypedDict):
+    """One head, measured twice."""
+
+    head: HeadRef
+    x: float
+    y: float
+    x_error: float | None
+    """Standard error."""
+    y_error: float | None
+
+
+class CorrelationData(TypedDict):
+    """How far two measurements agree, each number with its 95 % interval."""
+
+    pearson: "IntervalData"
+    spearman: "IntervalData"
+    within_layers: "IntervalData"
+    """Pearson r after each layer's mean was taken off."""
+    ceiling: "IntervalData | None"
+    """What r could be at most, given how far each measurement agrees with itself; None when not known."""
+    heads: int
+    resampled: str
+    """What the intervals were bootstrapped over, in words."""
+
+
+class ScatterDocument(TypedDict):
+    """Two measurements of the same heads; a point is a head."""
+
+    schema: int
+    document: Literal["scatter"]
+    title: str
+    x_name: str
+    y_name: str
+    x_unit: str
+    y_unit: str
+    points: list[ScatterPoint]
+    missing: int
+    """Heads that one of the two did not measure; they are not drawn."""
+    correlation: CorrelationData
+    selected: list[HeadRef]
+    provenance: Provenance | None
+
+
+class NamedCurve(TypedDict):
+    """One line of a chart."""
+
+    name: str
+    points: list["CurvePoint"]
+    """By count ascending."""
+    control: bool
+    """Drawn as a band in grey behind the others (random orders)."""
+    area: "IntervalData | None"
+    """Mean height of the curve over the share of heads pruned, in the unit of the metric."""
+    draws: int
+    """How many curves this one is the mean of; 1 for a plain curve."""
+
+
+class CurvesDocument(TypedDict):
+    """Several curves of one metric on one chart."""
+
+    schema: int
+    document: Literal["curves"]
+    title: str
+    metric: str
+    x_label: str
+    """What `count` counts, for example ``heads pruned``."""
+    total: int
+    """Largest count."""
+    baseline: "EstimateData | None"
+    curves: list[NamedCurve]
+    note: str
+    provenance: Provenance | None
+
+
+class TriggerToken(TypedDict):
+    """One token of a trigger and where it goes."""
+
+    text: str
+    segment: int
+    place: float
+    """Relative position in its segment, 0 to 1."""
+
+
+class TriggerOutcome(TypedDict):
+    """Accuracy on the texts of one class."""
+
+    label: str
+    n: int
+    before: "IntervalData"
+    after: "IntervalData"
+    change: "IntervalData"
+    """Paired, on the same texts."""
+    random: "IntervalData | None"
+    """Accuracy with random tokens in the same places; ends are the 2.5 and 97.5 % of the draws."""
+    matched: "IntervalData | None"
+    """The same with tokens of like frequency."""
+    draws: int
+
+
+class TriggerExample(TypedDict):
+    """A text whose prediction changed; `parts` are what was there and what was put in, in order."""
+
+    parts: list[str]
+    inserted: list[int]
+    """Which of the parts were put in."""
+    label: str
+    before: str
+    after: str
+
+
+class TriggerRow(TypedDict):
+    """One trigger."""
+
+    tokens: list[TriggerToken]
+    score: float
+    """Largest attribution of its edges."""
+    support: int
+    """Texts in which its edges were found."""
+    found_in: str
+    """The class of the texts that it was found in."""
+    outcomes: list[TriggerOutcome]
+    examples: list[TriggerExample]
+
+
+class TriggersDocument(TypedDict):
+    """Adversarial triggers and what they do."""
+
+    schema: int
+    document: Literal["triggers"]
+    title: str
+    unit: str
+    rows: list[TriggerRow]
+    selected: int
+    """The row whose examples are shown; -1 for none."""
+    searched: int
+    """Texts that were searched."""
+    skipped: int
+    """Texts that gave nothing."""
+    note: str
+    provenance: Provenance | None
+
+
 class DashboardDocument(TypedDict):
     """Several documents drawn one under the other."""
 
@@ -274,7 +459,17 @@ class DashboardDocument(TypedDict):
     parts: list["GridDocument | AttentionDocument | AttributionDocument | PruningDocument"]
 
 
-Document = GridDocument | AttentionDocument | AttributionDocument | PruningDocument | DashboardDocument
+Document = (
+    GridDocument
+    | AttentionDocument
+    | AttributionDocument
+    | PruningDocument
+    | TreeDocument
+    | ScatterDocument
+    | CurvesDocument
+    | TriggersDocument
+    | DashboardDocument
+)
 
 
 class HeadMapRequest(TypedDict):
@@ -282,7 +477,7 @@ class HeadMapRequest(TypedDict):
 
     id: int
     ask: Literal["head_map"]
-    view: Literal["attention", "attribution"]
+    view: ViewName
     head: HeadRef
     words: bool
 

@@ -3,7 +3,7 @@
  * `headwidgetsFigure.draw`. Text goes in and text comes out, because that engine passes nothing else.
  */
 
-import { drawDocument } from "../components/registry.js";
+import { drawDocument } from "../components/drawing.js";
 import { checkOptions } from "../marks/picture.js";
 import { parseDocument } from "../wire/guards.js";
 

@@ -10,16 +10,15 @@ import type { ISessionContext } from "@jupyterlab/apputils";
 import type { IRenderMime, IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import { Panel, Widget } from "@lumino/widgets";
 import type { Component, StaticProps } from "../components/component.js";
-import { asDocument, mountDocument } from "../components/registry.js";
+import { asDocument, mountDocument } from "../components/mounting.js";
+import { mounts } from "../components/registry.js";
 import { resolveTheme, watchTheme } from "../theme/detect.js";
 import { checkDocument } from "../wire/guards.js";
 import { type Document, MIME_PREFIX } from "../wire/types.js";
 
 export const WIDGET_VIEW = "application/vnd.jupyter.widget-view+json";
 
-export const MIME_TYPES: readonly string[] = ["grid", "attention", "attribution", "pruning", "dashboard"].map(
-  (name) => `${MIME_PREFIX}${name}+json`,
-);
+export const MIME_TYPES: readonly string[] = Object.keys(mounts).map((name) => `${MIME_PREFIX}${name}+json`);
 
 /** Before the renderer of widget views, which has -10. */
 export const RANK = -20;
@@ -106,7 +105,7 @@ export class SavedView {
       return;
     }
     this.clear();
-    this.component = mountDocument(this.root, props) as Component<StaticProps<Document>>;
+    this.component = mountDocument(mounts, this.root, props) as Component<StaticProps<Document>>;
   }
 
   dispose(): void {

@@ -2,8 +2,9 @@
 
 import { type AttentionProps, mount as mountAttention } from "../components/attention/mount.js";
 import { type AttributionProps, mount as mountAttribution } from "../components/attribution/mount.js";
+import { mountDocument } from "../components/mounting.js";
 import { mount as mountPruning } from "../components/pruning/mount.js";
-import { mountDocument } from "../components/registry.js";
+import { mounts } from "../components/registry.js";
 import type { Theme } from "../theme/palette.js";
 import type {
   AttentionDocument,
@@ -168,7 +169,7 @@ export function show(name: string, theme: Theme, live: boolean): void {
   if (live && content.document === "attention") liveAttention(el, content, theme);
   else if (live && content.document === "attribution") liveAttribution(el, content, theme);
   else if (live && content.document === "pruning") livePruning(el, content, theme);
-  else mountDocument(el, { document: content, theme });
+  else mountDocument(mounts, el, { document: content, theme });
 }
 
 Object.assign(globalThis, { headwidgetsGallery: { show, fixtures, events } });

@@ -12,6 +12,10 @@ const NAMES: Readonly<Record<string, string>> = {
   attention: "AttentionDocument",
   attribution: "AttributionDocument",
   pruning: "PruningDocument",
+  tree: "TreeDocument",
+  scatter: "ScatterDocument",
+  curves: "CurvesDocument",
+  triggers: "TriggersDocument",
   dashboard: "DashboardDocument",
   scores: "ScoresFile",
 };

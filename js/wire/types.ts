@@ -12,6 +12,9 @@ export type DTypeName = "float32" | "float64" | "int32" | "uint8";
 
 export type ThemeName = "auto" | "light" | "dark";
 
+/** What a map shows: weights; what they add to the output; weights times the norm of what they carry. */
+export type ViewName = "attention" | "attribution" | "norm";
+
 /** `[kind, layer, index]`, counted from 0. */
 export type HeadRef = readonly [KindName, number, number];
 
@@ -101,7 +104,7 @@ export interface ScoresFile {
 /** One map [query, key] of a head (`index` -1: summed over the heads of the layer). */
 export interface HeadMap {
   readonly head: HeadRef;
-  readonly view: "attention" | "attribution";
+  readonly view: ViewName;
   /** float32 [rows, columns], or uint8 where 0..255 stand for low..high. */
   readonly values: ArrayRef;
   readonly low: number;
@@ -240,6 +243,178 @@ export interface PruningDocument {
   readonly provenance: Provenance | null;
 }
 
+/** The attribution tree of one text; the browser grows it anew for any threshold from the candidate edges. */
+export interface TreeDocument {
+  readonly schema: number;
+  readonly document: "tree";
+  readonly title: string;
+  readonly text: string;
+  readonly target: string;
+  readonly output: string;
+  readonly unit: string;
+  readonly value: number;
+  readonly kind: KindName;
+  readonly layers: number;
+  readonly tokens: readonly Token[];
+  /** Per token the number of its word, ascending; -1 for special tokens. Collapsing to words joins equal numbers. */
+  readonly words: readonly number[];
+  /** Position that the prediction is read at, drawn on top; -1 when it is read nowhere in particular. */
+  readonly root: number;
+  /** tau: an edge stays when its weight is more than this share of the largest of its layer. */
+  readonly threshold: number;
+  /** lambda: what an edge has to add in weight to be worth drawing, as a share of the largest weight of any layer. */
+  readonly penalty: number;
+  /** Words instead of tokens. */
+  readonly collapsed: boolean;
+  /** Edges below this share of their layer's largest were not sent; the slider starts here. */
+  readonly floor: number;
+  /** int32 [edges], ascending. */
+  readonly layer: ArrayRef;
+  /** int32 [edges]: the position that attends, drawn above. */
+  readonly query: ArrayRef;
+  /** int32 [edges]: the position attended to, drawn below. */
+  readonly key: ArrayRef;
+  /** float32 [edges]: attribution summed over the layer's heads, in the unit of the output. */
+  readonly weight: ArrayRef;
+  /** float32 [edges]: the same, divided by the largest of its layer. */
+  readonly share: ArrayRef;
+  /** float32 [tokens]: attribution of a position over all layers and other positions; decides on the top node. */
+  readonly received: ArrayRef;
+  readonly provenance: Provenance | null;
+}
+
+/** One head, measured twice. */
+export interface ScatterPoint {
+  readonly head: HeadRef;
+  readonly x: number;
+  readonly y: number;
+  /** Standard error. */
+  readonly x_error: number | null;
+  readonly y_error: number | null;
+}
+
+/** How far two measurements agree, each number with its 95 % interval. */
+export interface CorrelationData {
+  readonly pearson: IntervalData;
+  readonly spearman: IntervalData;
+  /** Pearson r after each layer's mean was taken off. */
+  readonly within_layers: IntervalData;
+  /** What r could be at most, given how far each measurement agrees with itself; None when not known. */
+  readonly ceiling: IntervalData | null;
+  readonly heads: number;
+  /** What the intervals were bootstrapped over, in words. */
+  readonly resampled: string;
+}
+
+/** Two measurements of the same heads; a point is a head. */
+export interface ScatterDocument {
+  readonly schema: number;
+  readonly document: "scatter";
+  readonly title: string;
+  readonly x_name: string;
+  readonly y_name: string;
+  readonly x_unit: string;
+  readonly y_unit: string;
+  readonly points: readonly ScatterPoint[];
+  /** Heads that one of the two did not measure; they are not drawn. */
+  readonly missing: number;
+  readonly correlation: CorrelationData;
+  readonly selected: readonly HeadRef[];
+  readonly provenance: Provenance | null;
+}
+
+/** One line of a chart. */
+export interface NamedCurve {
+  readonly name: string;
+  /** By count ascending. */
+  readonly points: readonly CurvePoint[];
+  /** Drawn as a band in grey behind the others (random orders). */
+  readonly control: boolean;
+  /** Mean height of the curve over the share of heads pruned, in the unit of the metric. */
+  readonly area: IntervalData | null;
+  /** How many curves this one is the mean of; 1 for a plain curve. */
+  readonly draws: number;
+}
+
+/** Several curves of one metric on one chart. */
+export interface CurvesDocument {
+  readonly schema: number;
+  readonly document: "curves";
+  readonly title: string;
+  readonly metric: string;
+  /** What `count` counts, for example `heads pruned`. */
+  readonly x_label: string;
+  /** Largest count. */
+  readonly total: number;
+  readonly baseline: EstimateData | null;
+  readonly curves: readonly NamedCurve[];
+  readonly note: string;
+  readonly provenance: Provenance | null;
+}
+
+/** One token of a trigger and where it goes. */
+export interface TriggerToken {
+  readonly text: string;
+  readonly segment: number;
+  /** Relative position in its segment, 0 to 1. */
+  readonly place: number;
+}
+
+/** Accuracy on the texts of one class. */
+export interface TriggerOutcome {
+  readonly label: string;
+  readonly n: number;
+  readonly before: IntervalData;
+  readonly after: IntervalData;
+  /** Paired, on the same texts. */
+  readonly change: IntervalData;
+  /** Accuracy with random tokens in the same places; ends are the 2.5 and 97.5 % of the draws. */
+  readonly random: IntervalData | null;
+  /** The same with tokens of like frequency. */
+  readonly matched: IntervalData | null;
+  readonly draws: number;
+}
+
+/** A text whose prediction changed; `parts` are what was there and what was put in, in order. */
+export interface TriggerExample {
+  readonly parts: readonly string[];
+  /** Which of the parts were put in. */
+  readonly inserted: readonly number[];
+  readonly label: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** One trigger. */
+export interface TriggerRow {
+  readonly tokens: readonly TriggerToken[];
+  /** Largest attribution of its edges. */
+  readonly score: number;
+  /** Texts in which its edges were found. */
+  readonly support: number;
+  /** The class of the texts that it was found in. */
+  readonly found_in: string;
+  readonly outcomes: readonly TriggerOutcome[];
+  readonly examples: readonly TriggerExample[];
+}
+
+/** Adversarial triggers and what they do. */
+export interface TriggersDocument {
+  readonly schema: number;
+  readonly document: "triggers";
+  readonly title: string;
+  readonly unit: string;
+  readonly rows: readonly TriggerRow[];
+  /** The row whose examples are shown; -1 for none. */
+  readonly selected: number;
+  /** Texts that were searched. */
+  readonly searched: number;
+  /** Texts that gave nothing. */
+  readonly skipped: number;
+  readonly note: string;
+  readonly provenance: Provenance | null;
+}
+
 /** Several documents drawn one under the other. */
 export interface DashboardDocument {
   readonly schema: number;
@@ -248,13 +423,13 @@ export interface DashboardDocument {
   readonly parts: readonly (GridDocument | AttentionDocument | AttributionDocument | PruningDocument)[];
 }
 
-export type Document = GridDocument | AttentionDocument | AttributionDocument | PruningDocument | DashboardDocument;
+export type Document = GridDocument | AttentionDocument | AttributionDocument | PruningDocument | TreeDocument | ScatterDocument | CurvesDocument | TriggersDocument | DashboardDocument;
 
 /** Browser to Python: one head's map, please. */
 export interface HeadMapRequest {
   readonly id: number;
   readonly ask: "head_map";
-  readonly view: "attention" | "attribution";
+  readonly view: ViewName;
   readonly head: HeadRef;
   readonly words: boolean;
 }

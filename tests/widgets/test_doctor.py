@@ -27,8 +27,9 @@ def test_the_report_names_versions_device_and_what_widgets_weigh():
 
 def test_a_front_end_that_is_missing_or_older_is_a_problem_with_a_cure():
     report = doctor()
-    assert any("the front end lacks figure.js, page.js" in problem for problem in report.problems)
-    for name in ("figure.js", "page.js"):
+    pages = [f"page-{name}.js" for name in module.PAGES]
+    assert any(f"the front end lacks figure.js, {', '.join(pages)}" in problem for problem in report.problems)
+    for name in ("figure.js", *pages):
         (assets.FOLDER / name).write_text("1")
     (assets.FOLDER / "built.json").write_text('{"version": "0.0.9"}')
     assert any("built for version 0.0.9" in problem for problem in doctor().problems)

@@ -30,7 +30,8 @@ TEXTS, LABELS = ["a fine film", "a dull film"] * 5, [1, 0] * 5
 @pytest.fixture(autouse=True)
 def _drawing(tmp_path, monkeypatch):
     (tmp_path / "figure.js").write_text(STUB)
-    (tmp_path / "page.js").write_text("'page'")
+    for name in ("grid", "attention", "attribution", "pruning", "dashboard"):
+        (tmp_path / f"page-{name}.js").write_text("'page'")
     (tmp_path / "widgets.css").write_text("")
     monkeypatch.setattr(engine, "STATIC", tmp_path)
 

@@ -1,6 +1,9 @@
-/** An exported page: mounts every `[data-headwidgets]` element from the JSON inside it. */
+/**
+ * An exported page: mounts every `[data-headwidgets]` element from the JSON inside it. Each kind of document has a
+ * bundle of its own in `page/`, so that a page carries the code of what it shows and no more.
+ */
 
-import { mountDocument } from "../components/registry.js";
+import { type Mounts, mountDocument } from "../components/mounting.js";
 import { describeProvenance } from "../marks/picture.js";
 import { resolveTheme, watchTheme } from "../theme/detect.js";
 import { parseDocument } from "../wire/guards.js";
@@ -14,7 +17,7 @@ function provenanceNote(content: Document | ScoresFile): HTMLElement {
   return note;
 }
 
-function showOne(element: HTMLElement): void {
+function showOne(element: HTMLElement, mounts: Mounts): void {
   const source = element.querySelector('script[type="application/json"]');
   const root = document.createElement("div");
   element.append(root);
@@ -22,7 +25,7 @@ function showOne(element: HTMLElement): void {
     const content = parseDocument(source?.textContent ?? "");
     const wanted = element.dataset.theme;
     const theme = () => resolveTheme(wanted === "light" || wanted === "dark" ? wanted : "auto", element);
-    const component = mountDocument(root, { document: content, theme: theme() });
+    const component = mountDocument(mounts, root, { document: content, theme: theme() });
     watchTheme(() => component.update({ document: content, theme: theme() }), new AbortController().signal);
     if (element.dataset.provenance === "true") element.append(provenanceNote(content));
     // The static picture that stood in while scripts were off makes room.
@@ -34,9 +37,12 @@ function showOne(element: HTMLElement): void {
   }
 }
 
-function showAll(): void {
-  for (const element of document.querySelectorAll<HTMLElement>("[data-headwidgets]")) showOne(element);
+/** Show every document of the page, once the page is there. */
+export function showPage(mounts: Mounts): void {
+  const all = (): void => {
+    for (const element of document.querySelectorAll<HTMLElement>("[data-headwidgets]"))
+      showOne(element, mounts);
+  };
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", all);
+  else all();
 }
-
-if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", showAll);
-else showAll();

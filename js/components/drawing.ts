@@ -1,0 +1,30 @@
+/** Which component draws which document; what needs a browser is in `registry.ts`, so that no figure carries it. */
+
+import type { DrawOptions, Picture } from "../marks/picture.js";
+import type { Buffer } from "../wire/decode.js";
+import type { Document, ScoresFile } from "../wire/types.js";
+import { draw as drawAttention } from "./attention/draw.js";
+import { draw as drawAttribution } from "./attribution/draw.js";
+import { draw as drawDashboard } from "./dashboard/draw.js";
+import { draw as drawGrid } from "./grid/draw.js";
+import { asDocument, missing } from "./mounting.js";
+import { draw as drawPruning } from "./pruning/draw.js";
+
+type Named<N extends Document["document"]> = Extract<Document, { document: N }>;
+type Draw<D> = (document: D, options: DrawOptions, buffer?: Buffer) => Picture;
+
+export const draws: { readonly [N in Document["document"]]?: Draw<Named<N>> } = {
+  grid: drawGrid,
+  attention: drawAttention,
+  attribution: drawAttribution,
+  pruning: drawPruning,
+  dashboard: drawDashboard,
+};
+
+/** The static picture of any document. */
+export function drawDocument(any: Document | ScoresFile, options: DrawOptions, buffer?: Buffer): Picture {
+  const document = asDocument(any);
+  const draw = draws[document.document] as Draw<Document> | undefined;
+  if (!draw) throw missing(document);
+  return draw(document, options, buffer);
+}

@@ -1,0 +1,4 @@
+import { mountStatic } from "../../components/dashboard/mount.js";
+import { showPage } from "../show.js";
+
+showPage({ dashboard: mountStatic });
