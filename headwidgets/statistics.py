@@ -183,3 +183,107 @@ def jackknife(statistic: Callable[[NDArray[np.intp]], float], n: int, groups: in
         return math.nan
     variance = (groups - 1) / groups * float(np.sum((left_out - left_out.mean()) ** 2))
     return t_value(groups - 1) * math.sqrt(variance)
+
+
+def ranks(values: Floats) -> Floats:
+    """Ranks from 1, along the last axis; equal values share the mean of their ranks."""
+    rows = np.atleast_2d(np.asarray(values, dtype=np.float64)).reshape(-1, np.shape(values)[-1])
+    found = np.empty_like(rows)
+    for row, own in zip(rows, found, strict=True):
+        _, place, count = np.unique(row, return_inverse=True, return_counts=True)
+        own[:] = (np.cumsum(count) - (count - 1) / 2)[place]
+    return found.reshape(np.shape(values))
+
+
+def pearson_rows(x: Floats, y: Floats) -> Floats:
+    """Pearson's r along the last axis; NaN below two values, and where one side is constant (or almost)."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        own, other = x - x.mean(-1, keepdims=True), y - y.mean(-1, keepdims=True)
+        spread = np.sqrt((own**2).sum(-1)), np.sqrt((other**2).sum(-1))
+        found: Floats = np.clip((own * other).sum(-1) / (spread[0] * spread[1]), -1.0, 1.0)
+        for values, size in ((x, spread[0]), (y, spread[1])):
+            rounding = 8 * np.finfo(np.float64).eps * np.abs(values).max(-1) * math.sqrt(values.shape[-1])
+            found = np.where(size <= rounding, np.nan, found)
+    return found
+
+
+def pearson(x: Floats, y: Floats) -> float:
+    """Pearson's r of two lists of numbers; NaN below two of them, or where one list is constant."""
+    if len(x) < 2:
+        return math.nan
+    return float(pearson_rows(np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)))
+
+
+def spearman(x: Floats, y: Floats) -> float:
+    """Spearman's rank correlation: Pearson's r of the ranks, ties at the mean of their ranks; NaN as in `pearson`."""
+    return pearson(ranks(x), ranks(y))
+
+
+def percentile_interval(draws: Floats, level: float = LEVEL) -> Range:
+    """The middle `level` of bootstrap draws; draws that could not be computed (NaN) are left out."""
+    kept = draws[np.isfinite(draws)]
+    if not len(kept):
+        return math.nan, math.nan
+    low, high = np.quantile(kept, [0.5 - level / 2, 0.5 + level / 2])
+    return float(low), float(high)
+
+
+def bca_interval(value: float, draws: Floats, left_out: Floats, level: float = LEVEL) -> Range:
+    """Bootstrap interval corrected for bias and acceleration.
+
+    Source: Efron 1987, Better bootstrap confidence intervals, JASA 82, 171.
+
+    Args:
+        value: The statistic of the sample.
+        draws: Of resamples, [samples].
+        left_out: Of the sample without one of its members each time, [n]; says how skewed the statistic is.
+        level: Of the interval.
+    """
+    kept, jack = draws[np.isfinite(draws)], left_out[np.isfinite(left_out)]
+    if not len(kept) or not math.isfinite(value):
+        return math.nan, math.nan
+    normal = NormalDist()
+    below = (np.sum(kept < value) + 0.5 * np.sum(kept == value)) / len(kept)
+    bias = normal.inv_cdf(min(max(float(below), 0.5 / len(kept)), 1 - 0.5 / len(kept)))
+    off = jack.mean() - jack if len(jack) else np.zeros(1)
+    size = float(np.sum(off**2)) ** 1.5
+    acceleration = float(np.sum(off**3)) / (6 * size) if size > 0 else 0.0
+    ends = []
+    for sign in (-1, 1):
+        moved = bias + sign * z_value(level)
+        ends.append(normal.cdf(bias + moved / max(1e-6, 1 - acceleration * moved)))
+    low, high = np.quantile(kept, ends)
+    return float(low), float(high)
+
+
+def bootstrap(
+    statistic: Callable[[NDArray[np.intp]], float],
+    n: int,
+    *,
+    seed: int = 0,
+    samples: int = 2000,
+    bca: bool = True,
+    level: float = LEVEL,
+) -> Range:
+    """Interval of any statistic of n independent members, by drawing them anew with repetition.
+
+    Args:
+        statistic: Of the members with the given numbers (0 to n - 1, some of them several times).
+        n: Members.
+        seed: Of the draws.
+        samples: Draws.
+        bca: Correct for bias and skewness (needs n further evaluations), else plain percentiles.
+        level: Of the interval.
+
+    Returns:
+        NaN ends below two members.
+    """
+    if n < 2:
+        return math.nan, math.nan
+    generator = np.random.default_rng(seed)
+    draws = np.array([statistic(generator.integers(0, n, n)) for _ in range(samples)], dtype=np.float64)
+    if not bca:
+        return percentile_interval(draws, level)
+    everyone = np.arange(n)
+    left_out = np.array([statistic(np.delete(everyone, i)) for i in range(n)], dtype=np.float64)
+    return bca_interval(statistic(everyone), draws, left_out, level)
