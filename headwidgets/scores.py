@@ -47,6 +47,9 @@ class HeadScores:
         n: Number of examples; 0 when not a sample.
         fingerprint: Of the model that was measured; None when unknown.
         provenance: How the scores were made: model, version, settings; None when unknown.
+        groups: The same measurement on random groups of the examples, by kind, float32 [groups, layers, heads]; from
+            these come split halves and a bootstrap over examples without the examples. None when not kept.
+        group_sizes: Examples in each group, int [groups].
     """
 
     def __init__(
@@ -57,6 +60,8 @@ class HeadScores:
         unit: str = "",
         n: int = 0,
         stderr: Mapping[KindName, ArrayLike] | None = None,
+        groups: Mapping[KindName, ArrayLike] | None = None,
+        group_sizes: ArrayLike | None = None,
         ablation: str | None = None,
         provenance: Provenance | None = None,
         fingerprint: str | None = None,
@@ -69,12 +74,14 @@ class HeadScores:
             unit: Of the values.
             n: Number of examples.
             stderr: Standard errors, of the same kinds and shapes.
+            groups: The scores of random groups of the examples, of the same kinds, [groups, layers, heads].
+            group_sizes: Examples in each group, [groups].
             ablation: What a pruned head's output became (``zero``, ``mean``, ``resample``); None if none was.
             provenance: How the scores were made.
             fingerprint: Of the model.
 
         Raises:
-            InputError: an unknown kind, or arrays that are not [layers, heads].
+            InputError: an unknown kind, arrays that are not [layers, heads], or groups that do not fit.
         """
         if not isinstance(values, Mapping) or not values:
             got = "an empty one" if isinstance(values, Mapping) else _shown(values)
@@ -90,6 +97,7 @@ class HeadScores:
                         f"expected standard errors of the scores' kinds and shapes; for {kind} the scores are "
                         f"{_shown(own)} and the standard errors {_shown(other)}"
                     )
+        self.groups, self.group_sizes = _checked_groups(groups, group_sizes, self.values)
         self.name = name
         self.unit = unit
         self.n = int(n)
@@ -209,6 +217,8 @@ class HeadScores:
             "n": self.n,
             "values": dict(self.values),
             "stderr": dict(self.stderr) if self.stderr else None,
+            "groups": dict(self.groups) if self.groups else None,
+            "group_sizes": None if self.group_sizes is None else self.group_sizes.astype(np.int32),
             "provenance": self.provenance,
         }
 
@@ -222,6 +232,8 @@ class HeadScores:
             unit=str(document["unit"]),
             n=int(document["n"]),
             stderr=arrays.get("stderr"),
+            groups=arrays.get("groups"),
+            group_sizes=arrays.get("group_sizes"),
             provenance=document.get("provenance"),
             fingerprint=document.get("fingerprint"),
         )
@@ -254,6 +266,28 @@ def _checked(kind: str, value: Any, what: str) -> NDArray[np.float64]:
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(f"expected {what} for {kind} of shape [layers, heads], got {list(array.shape)}")
     return array
+
+
+def _checked_groups(
+    groups: Mapping[KindName, Any] | None, sizes: Any, values: Mapping[KindName, NDArray[np.float64]]
+) -> tuple[dict[KindName, NDArray[np.float32]] | None, NDArray[np.int64] | None]:
+    """Groups of examples: of the scores' kinds and shapes, as many as there are sizes."""
+    if groups is None and sizes is None:
+        return None, None
+    if groups is None or sizes is None:
+        raise InputError("expected groups and group_sizes together, got one without the other")
+    counts = np.array(sizes)
+    if counts.ndim != 1 or len(counts) < 2 or counts.dtype.kind not in "iu" or np.any(counts < 1):
+        raise InputError(f"expected group_sizes as at least two whole numbers of examples, got {sizes!r}")
+    found = {kind: np.array(groups[kind], dtype=np.float32) for kind in _in_order(groups)}
+    for kind in values.keys() | found.keys():
+        own, other = values.get(kind), found.get(kind)
+        if own is None or other is None or other.shape != (len(counts), *own.shape):
+            raise InputError(
+                f"expected groups of the scores' kinds as arrays [groups, layers, heads] for {len(counts)} groups; for "
+                f"{kind} the scores are {_shown(own)} and the groups {_shown(other)}"
+            )
+    return found, counts.astype(np.int64)
 
 
 def _shown(value: Any) -> str:

@@ -113,6 +113,10 @@ class ScoresFile(TypedDict):
     values: dict[KindName, ArrayRef]
     """float64 [layers, heads] per kind."""
     stderr: dict[KindName, ArrayRef] | None
+    groups: NotRequired[dict[KindName, ArrayRef] | None]
+    """float32 [groups, layers, heads] per kind: the same on random groups of the examples."""
+    group_sizes: NotRequired[ArrayRef | None]
+    """int32 [groups]: examples in each."""
     provenance: Provenance | None
 
 

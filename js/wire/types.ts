@@ -98,6 +98,10 @@ export interface ScoresFile {
   /** float64 [layers, heads] per kind. */
   readonly values: Readonly<Partial<Record<KindName, ArrayRef>>>;
   readonly stderr: Readonly<Partial<Record<KindName, ArrayRef>>> | null;
+  /** float32 [groups, layers, heads] per kind: the same on random groups of the examples. */
+  readonly groups?: Readonly<Partial<Record<KindName, ArrayRef>>> | null;
+  /** int32 [groups]: examples in each. */
+  readonly group_sizes?: ArrayRef | null;
   readonly provenance: Provenance | null;
 }
 

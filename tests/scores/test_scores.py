@@ -121,6 +121,32 @@ def test_a_file_comes_back_as_it_went(tmp_path):
     assert json.loads(path.read_text("utf-8"))["schema"] == 1
 
 
+def test_groups_of_examples_travel_along(tmp_path):
+    groups = {"encoder": np.arange(8, dtype=float).reshape(4, 1, 2), "decoder": np.ones((4, 2, 2)) / 3}
+    before = scores(groups=groups, group_sizes=[2, 2, 2, 1])
+    after = hw.read(before.save(tmp_path / "x"))
+    for kind in ("encoder", "decoder"):
+        assert after.groups[kind].dtype == np.float32
+        np.testing.assert_array_equal(after.groups[kind], before.groups[kind])
+    assert after.group_sizes.tolist() == [2, 2, 2, 1]
+    assert scores().groups is None
+    assert hw.read(scores().save(tmp_path / "y")).group_sizes is None
+
+
+@pytest.mark.parametrize(
+    ("groups", "sizes", "message"),
+    [
+        ({"encoder": np.ones((2, 1, 2))}, None, "together"),
+        ({"encoder": np.ones((2, 1, 2))}, [1, 1], "for decoder the scores"),
+        ({"encoder": np.ones((2, 1, 2)), "decoder": np.ones((3, 2, 2))}, [1, 1], "for 2 groups; for decoder"),
+        ({"encoder": np.ones((2, 1, 2)), "decoder": np.ones((2, 2, 2))}, [1, 0], "whole numbers of examples"),
+    ],
+)
+def test_groups_that_do_not_fit_are_said(groups, sizes, message):
+    with pytest.raises(InputError, match=message):
+        scores(groups=groups, group_sizes=sizes)
+
+
 def test_nothing_is_left_over_when_writing_fails(tmp_path, monkeypatch):
     import headwidgets.files
 
