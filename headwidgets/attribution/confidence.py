@@ -8,20 +8,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headwidgets.attribution.tally import Tally, chunks
 from headwidgets.errors import Cancelled, InputError
+from headwidgets.jobs import Cancel, Progress
 from headwidgets.models.model import HeadModel
 from headwidgets.models.sites import Site
-from headwidgets.provenance import made
 from headwidgets.scores import HeadScores
 from headwidgets.text.examples import Batch, Side, as_texts
 
 
-def confidence(
+def measure(
     model: HeadModel,
     texts: Any,
+    labels: Any = None,
     *,
-    on_progress: Callable[[int, int], None] | None = None,
-    cancel: Callable[[], bool] | None = None,
+    seed: int = 0,
+    on_progress: Progress | None = None,
+    on_partial: Callable[[HeadScores], None] | None = None,
+    cancel: Cancel | None = None,
 ) -> HeadScores:
     """Mean over queries of the largest weight of a head's map, in one pass and with flat memory.
 
@@ -30,7 +34,10 @@ def confidence(
     Args:
         model: A HeadModel.
         texts: Texts; for encoder-decoders (source, target), or sources whose targets are generated.
+        labels: Not looked at.
+        seed: Of the order in which texts are seen.
         on_progress: Called with texts done and texts in all.
+        on_partial: Called with the scores of the texts seen so far.
         cancel: Says whether to stop.
 
     Returns:
@@ -42,30 +49,36 @@ def confidence(
     """
     listed = as_texts(texts)
     examples = model.encode(listed)
-    shapes = {site: site.n_heads for site in model.sites}
-    sums = {site: torch.zeros(3, heads, dtype=torch.float64) for site, heads in shapes.items()}  # s, s^2, s w
-    weights = {site: np.zeros(2) for site in model.sites}  # w, w^2
+    tally = Tally(model)
     current: list[Batch] = []
 
     def look(site: Site, maps: Tensor) -> None:
         queries, keys = _masks(current[0], site, maps)
         largest = torch.where(keys[:, None, None], maps, torch.zeros((), device=maps.device, dtype=maps.dtype)).amax(-1)
-        per_text = (largest.float() * queries[:, None]).sum(-1).double().cpu()  # [rows, heads]
-        count = queries.sum(-1).double().cpu()
-        sums[site] += torch.stack([per_text.sum(0), (per_text**2).sum(0), (per_text * count[:, None]).sum(0)])
-        weights[site] += [float(count.sum()), float((count**2).sum())]
+        per_text = (largest.float() * queries[:, None]).sum(-1).cpu().numpy()  # [rows, heads]
+        tally.add(site, per_text.astype(np.float64), queries.sum(-1).cpu().numpy().astype(np.float64))
 
-    done = 0
-    for batch in model.batches(examples, max_tokens=1024):
-        if cancel is not None and cancel():
-            raise Cancelled("measuring confidence was cancelled")
-        current[:] = [batch]
-        with model.visit(attention={s: partial(look, s) for s in model.sites}), torch.no_grad():
-            model.forward(batch)
-        done += len(batch)
-        if on_progress is not None:
-            on_progress(done, len(examples))
-    return _scores(model, listed, len(examples), sums, weights)
+    def scores() -> HeadScores:
+        return tally.scores(listed, name="confidence", method="confidence", excluded="special tokens", seed=seed)
+
+    for chunk in chunks(len(examples), seed):
+        for batch in model.batches(examples, max_tokens=1024, order=chunk):
+            if cancel is not None and cancel():
+                raise Cancelled("measuring confidence was cancelled")
+            current[:] = [batch]
+            with model.visit(attention={s: partial(look, s) for s in model.sites}), torch.no_grad():
+                model.forward(batch)
+            tally.n += len(batch)
+            if on_progress is not None:
+                on_progress(tally.n, len(examples))
+        if on_partial is not None and tally.n < len(examples):
+            on_partial(scores())
+    for site, (total, _) in tally.weights.items():
+        if total == 0:
+            raise InputError(
+                f"no text has a token for {site.kind} attention that is not special, so none can be measured"
+            )
+    return scores()
 
 
 def _sides(batch: Batch, site: Site) -> tuple[list[Side], list[Side]]:
@@ -85,30 +98,3 @@ def _masks(batch: Batch, site: Site, maps: Tensor) -> tuple[Tensor, Tensor]:
 def _ordinary(sides: Sequence[Side], length: int, device: torch.device) -> Tensor:
     rows = [[not special for special in side.special] + [False] * (length - len(side)) for side in sides]
     return torch.tensor(rows, device=device)
-
-
-def _scores(
-    model: HeadModel, listed: list[Any], n: int, sums: dict[Site, Tensor], weights: dict[Site, Any]
-) -> HeadScores:
-    values = {kind: np.full(model.shape(kind), np.nan) for kind in model.kinds}
-    errors = {kind: np.full(model.shape(kind), np.nan) for kind in model.kinds}
-    for site, found in sums.items():
-        total, square = weights[site]
-        if total == 0:
-            raise InputError(
-                f"no text has a token for {site.kind} attention that is not special, so none can be measured"
-            )
-        plain, squares, crossed = found.numpy()
-        mean = plain / total
-        residual = np.maximum(squares - 2 * mean * crossed + mean**2 * square, 0)
-        values[site.kind][site.layer, : site.n_heads] = mean
-        if n > 1:
-            errors[site.kind][site.layer, : site.n_heads] = np.sqrt(n / (n - 1) * residual) / total
-    return HeadScores(
-        values,
-        stderr=errors if n > 1 else None,
-        n=n,
-        name="confidence",
-        provenance=made(model, listed, method="confidence", excluded="special tokens"),
-        fingerprint=model.fingerprint,
-    )

@@ -170,26 +170,34 @@ def walk(
     take: Callable[[Clean, Layer, Site, list[str]], None],
     on_progress: Progress | None,
     cancel: Cancel | None,
+    groups: Sequence[Sequence[int]] | None = None,
+    after: Callable[[int], None] | None = None,
 ) -> None:
-    """Attribute batch by batch and layer by layer; `take` gets each and nothing else is kept."""
+    """Attribute batch by batch and layer by layer; `take` gets each and nothing else is kept.
+
+    With `groups` of texts' numbers, they are done in that order, and `after` hears each time how many were done.
+    """
     rule = None if plan.fixed is None else quadrature.fixed(plan.rule, plan.fixed)
     total, done = len(examples) * len(plan.sites), 0
     common: list[str] = []
     with _in_float32(model, common) as used, _padding(used, examples, plan.task) as pad_id, held(used):
         sites = [used.site(s.kind, s.layer) for s in plan.sites]
-        for batch in _batches(used, examples, pad_id):
-            if cancel is not None and cancel():
-                raise Cancelled("the attribution was cancelled")
-            current = _clean(used, batch, [found[i] for i in batch.index], plan, sites)
-            notes = list(common)
-            for site, layer in integrate(
-                current, sites, rule=rule, tolerance=plan.tolerance, cancel=cancel, notes=notes
-            ):
-                take(current, layer, model.site(site.kind, site.layer), notes)
-                done += len(batch)
-                if on_progress is not None:
-                    on_progress(done, total)
-            del current
+        for group in groups if groups is not None else [range(len(examples))]:
+            for batch in _batches(used, examples, pad_id, group):
+                if cancel is not None and cancel():
+                    raise Cancelled("the attribution was cancelled")
+                current = _clean(used, batch, [found[i] for i in batch.index], plan, sites)
+                notes = list(common)
+                for site, layer in integrate(
+                    current, sites, rule=rule, tolerance=plan.tolerance, cancel=cancel, notes=notes
+                ):
+                    take(current, layer, model.site(site.kind, site.layer), notes)
+                    done += len(batch)
+                    if on_progress is not None:
+                        on_progress(done, total)
+                del current
+            if after is not None:
+                after(done // len(plan.sites))
 
 
 def _clean(model: HeadModel, batch: Batch, found: list[Goal], plan: Plan, sites: list[Site]) -> Clean:
@@ -244,11 +252,11 @@ def _padding(model: HeadModel, examples: list[Example], task: Task) -> Iterator[
         config.pad_token_id = own
 
 
-def _batches(model: HeadModel, examples: list[Example], pad_id: int) -> Iterator[Batch]:
+def _batches(model: HeadModel, examples: list[Example], pad_id: int, group: Sequence[int]) -> Iterator[Batch]:
     """Texts of similar length together: a padded position costs what a token costs, at every point."""
     budget = _BATCH.get(model.device.type, _BATCH["cpu"])
     rows = _rows_that_fit(model, examples)
-    order = sorted(range(len(examples)), key=lambda i: len(examples[i]))
+    order = sorted(group, key=lambda i: len(examples[i]))
     while order:
         most = 1.15 * len(examples[order[0]]) + 1
         group = [i for i in order if len(examples[i]) <= most]

@@ -112,7 +112,8 @@ def test_token_classifiers_use_every_words_class():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "taylor"}, "attribution, confidence, random"),
+        ({"method": "gradient"}, "attribution, .*confidence, random"),
+        ({"colour": "red"}, "no option 'colour': it knows pooling, output"),
         ({"pooling": "median"}, "max, mean"),
         ({"labels": [0, 1]}, "4 in all"),
         ({"labels": [0, 1, 2, 7]}, "label 3"),
