@@ -387,28 +387,14 @@ class CurvesDocument(TypedDict):
 
 
 class TriggerToken(TypedDict):
-    """One token of a trigger and where it goes."""
+    """One word of a trigger and where it goes; its pieces stay together."""
 
     text: str
+    ids: list[int]
+    """The tokenizer's ids of its pieces."""
     segment: int
     place: float
     """Relative position in its segment, 0 to 1."""
-
-
-class TriggerOutcome(TypedDict):
-    """Accuracy on the texts of one class."""
-
-    label: str
-    n: int
-    before: "IntervalData"
-    after: "IntervalData"
-    change: "IntervalData"
-    """Paired, on the same texts."""
-    random: "IntervalData | None"
-    """Accuracy with random tokens in the same places; ends are the 2.5 and 97.5 % of the draws."""
-    matched: "IntervalData | None"
-    """The same with tokens of like frequency."""
-    draws: int
 
 
 class TriggerExample(TypedDict):
@@ -417,9 +403,18 @@ class TriggerExample(TypedDict):
     parts: list[str]
     inserted: list[int]
     """Which of the parts were put in."""
+    second: int
+    """The part that begins the second text of a pair; -1 for one text."""
     label: str
     before: str
     after: str
+
+
+class TriggerMove(TypedDict):
+    """How many of the changed predictions became a class."""
+
+    label: str
+    n: int
 
 
 class TriggerRow(TypedDict):
@@ -427,25 +422,44 @@ class TriggerRow(TypedDict):
 
     tokens: list[TriggerToken]
     score: float
-    """Largest attribution of its edges."""
+    """Largest attribution of its links."""
     support: int
-    """Texts in which its edges were found."""
+    """Texts in which its links were found."""
     found_in: str
-    """The class of the texts that it was found in."""
-    outcomes: list[TriggerOutcome]
+    """The class whose attribution its links carried."""
+    changed: int
+    """Texts whose prediction it changed."""
+    skipped: int
+    """Texts too long to take it in."""
+    moved: list[TriggerMove]
+    """Where the changed predictions went, most frequent first."""
     examples: list[TriggerExample]
 
 
 class TriggersDocument(TypedDict):
-    """Adversarial triggers and what they do."""
+    """Adversarial triggers and, after an attack, what they do."""
 
     schema: int
     document: Literal["triggers"]
     title: str
     unit: str
+    classes: list[str]
+    """The classes of the labels of the attacked texts; empty before an attack."""
+    pairs: bool
+    """Whether texts are pairs."""
     rows: list[TriggerRow]
+    counts: ArrayRef | None
+    """int32 [rows, 1 + classes]: texts; the first column is all of them."""
+    outcomes: ArrayRef | None
+    """float32 [rows, 1 + classes, 5, 3]: accuracy before, after, its paired change, with random tokens in the same
+    places, with tokens of like frequency; each as value, low, high. Of the last two the ends are the 2.5 and 97.5 % of
+    the draws. NaN where it is not known."""
+    draws: int
+    """Of random and of matched tokens."""
     selected: int
     """The row whose examples are shown; -1 for none."""
+    sort: str
+    """The column that rows are sorted by, with a minus sign for largest first; empty for the order of `rows`."""
     searched: int
     """Texts that were searched."""
     skipped: int

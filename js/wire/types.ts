@@ -356,27 +356,14 @@ export interface CurvesDocument {
   readonly provenance: Provenance | null;
 }
 
-/** One token of a trigger and where it goes. */
+/** One word of a trigger and where it goes; its pieces stay together. */
 export interface TriggerToken {
   readonly text: string;
+  /** The tokenizer's ids of its pieces. */
+  readonly ids: readonly number[];
   readonly segment: number;
   /** Relative position in its segment, 0 to 1. */
   readonly place: number;
-}
-
-/** Accuracy on the texts of one class. */
-export interface TriggerOutcome {
-  readonly label: string;
-  readonly n: number;
-  readonly before: IntervalData;
-  readonly after: IntervalData;
-  /** Paired, on the same texts. */
-  readonly change: IntervalData;
-  /** Accuracy with random tokens in the same places; ends are the 2.5 and 97.5 % of the draws. */
-  readonly random: IntervalData | null;
-  /** The same with tokens of like frequency. */
-  readonly matched: IntervalData | null;
-  readonly draws: number;
 }
 
 /** A text whose prediction changed; `parts` are what was there and what was put in, in order. */
@@ -384,33 +371,62 @@ export interface TriggerExample {
   readonly parts: readonly string[];
   /** Which of the parts were put in. */
   readonly inserted: readonly number[];
+  /** The part that begins the second text of a pair; -1 for one text. */
+  readonly second: number;
   readonly label: string;
   readonly before: string;
   readonly after: string;
 }
 
+/** How many of the changed predictions became a class. */
+export interface TriggerMove {
+  readonly label: string;
+  readonly n: number;
+}
+
 /** One trigger. */
 export interface TriggerRow {
   readonly tokens: readonly TriggerToken[];
-  /** Largest attribution of its edges. */
+  /** Largest attribution of its links. */
   readonly score: number;
-  /** Texts in which its edges were found. */
+  /** Texts in which its links were found. */
   readonly support: number;
-  /** The class of the texts that it was found in. */
+  /** The class whose attribution its links carried. */
   readonly found_in: string;
-  readonly outcomes: readonly TriggerOutcome[];
+  /** Texts whose prediction it changed. */
+  readonly changed: number;
+  /** Texts too long to take it in. */
+  readonly skipped: number;
+  /** Where the changed predictions went, most frequent first. */
+  readonly moved: readonly TriggerMove[];
   readonly examples: readonly TriggerExample[];
 }
 
-/** Adversarial triggers and what they do. */
+/** Adversarial triggers and, after an attack, what they do. */
 export interface TriggersDocument {
   readonly schema: number;
   readonly document: "triggers";
   readonly title: string;
   readonly unit: string;
+  /** The classes of the labels of the attacked texts; empty before an attack. */
+  readonly classes: readonly string[];
+  /** Whether texts are pairs. */
+  readonly pairs: boolean;
   readonly rows: readonly TriggerRow[];
+  /** int32 [rows, 1 + classes]: texts; the first column is all of them. */
+  readonly counts: ArrayRef | null;
+  /**
+   * float32 [rows, 1 + classes, 5, 3]: accuracy before, after, its paired change, with random tokens in the same
+   * places, with tokens of like frequency; each as value, low, high. Of the last two the ends are the 2.5 and 97.5 % of
+   * the draws. NaN where it is not known.
+   */
+  readonly outcomes: ArrayRef | null;
+  /** Of random and of matched tokens. */
+  readonly draws: number;
   /** The row whose examples are shown; -1 for none. */
   readonly selected: number;
+  /** The column that rows are sorted by, with a minus sign for largest first; empty for the order of `rows`. */
+  readonly sort: string;
   /** Texts that were searched. */
   readonly searched: number;
   /** Texts that gave nothing. */
