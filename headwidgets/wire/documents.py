@@ -271,6 +271,27 @@ class PruningDocument(TypedDict):
     provenance: Provenance | None
 
 
+class TreeLevel(TypedDict):
+    """What a tree over one row of positions (tokens, or words) is grown from."""
+
+    count: int
+    """Positions."""
+    root: int
+    """Position that the prediction is read at, drawn on top; -1 when it is read nowhere in particular."""
+    floor: float
+    """Edges that are at most this share of their layer's largest entry were left out; the slider starts here."""
+    edges: ArrayRef
+    """int32 [edges], ascending: (layer * count + query) * count + key; the query attends to the key."""
+    weight: ArrayRef
+    """float32 [edges]: attribution summed over the layer's heads, in the unit of the output."""
+    peak: ArrayRef
+    """float32 [layers]: largest entry of the layer, what shares are shares of; NaN for a layer that was not measured."""
+    gathered: ArrayRef
+    """float32 [positions]: what a position takes from others, summed over layers; the largest is the top node."""
+    terminal: ArrayRef
+    """float32 [positions]: what the root takes from each position in the last layer; zeros without a root."""
+
+
 class TreeDocument(TypedDict):
     """The attribution tree of one text; the browser grows it anew for any threshold from the candidate edges."""
 
@@ -286,29 +307,19 @@ class TreeDocument(TypedDict):
     layers: int
     tokens: list[Token]
     words: list[int]
-    """Per token the number of its word, ascending; -1 for special tokens. Collapsing to words joins equal numbers."""
-    root: int
-    """Position that the prediction is read at, drawn on top; -1 when it is read nowhere in particular."""
+    """Per token the number of its position at the level of words, ascending from 0."""
+    levels: list[TreeLevel]
+    """Of tokens, then of words where those differ and fit; empty while the attribution is being computed."""
+    order: Literal["strongest", "published"]
+    """In which order the edges of a layer are tried: strongest first, or row by row."""
     threshold: float
-    """tau: an edge stays when its weight is more than this share of the largest of its layer."""
+    """tau: an edge may be taken when its weight is more than this share of the largest entry of its layer."""
     penalty: float
-    """lambda: what an edge has to add in weight to be worth drawing, as a share of the largest weight of any layer."""
+    """lambda: an edge has to add more than this share of the largest entry of any layer."""
     collapsed: bool
     """Words instead of tokens."""
-    floor: float
-    """Edges below this share of their layer's largest were not sent; the slider starts here."""
-    layer: ArrayRef
-    """int32 [edges], ascending."""
-    query: ArrayRef
-    """int32 [edges]: the position that attends, drawn above."""
-    key: ArrayRef
-    """int32 [edges]: the position attended to, drawn below."""
-    weight: ArrayRef
-    """float32 [edges]: attribution summed over the layer's heads, in the unit of the output."""
-    share: ArrayRef
-    """float32 [edges]: the same, divided by the largest of its layer."""
-    received: ArrayRef
-    """float32 [tokens]: attribution of a position over all layers and other positions; decides on the top node."""
+    notes: list[str]
+    """Sentences about what a reader should know."""
     provenance: Provenance | None
 
 

@@ -247,6 +247,26 @@ export interface PruningDocument {
   readonly provenance: Provenance | null;
 }
 
+/** What a tree over one row of positions (tokens, or words) is grown from. */
+export interface TreeLevel {
+  /** Positions. */
+  readonly count: number;
+  /** Position that the prediction is read at, drawn on top; -1 when it is read nowhere in particular. */
+  readonly root: number;
+  /** Edges that are at most this share of their layer's largest entry were left out; the slider starts here. */
+  readonly floor: number;
+  /** int32 [edges], ascending: (layer * count + query) * count + key; the query attends to the key. */
+  readonly edges: ArrayRef;
+  /** float32 [edges]: attribution summed over the layer's heads, in the unit of the output. */
+  readonly weight: ArrayRef;
+  /** float32 [layers]: largest entry of the layer, what shares are shares of; NaN for a layer that was not measured. */
+  readonly peak: ArrayRef;
+  /** float32 [positions]: what a position takes from others, summed over layers; the largest is the top node. */
+  readonly gathered: ArrayRef;
+  /** float32 [positions]: what the root takes from each position in the last layer; zeros without a root. */
+  readonly terminal: ArrayRef;
+}
+
 /** The attribution tree of one text; the browser grows it anew for any threshold from the candidate edges. */
 export interface TreeDocument {
   readonly schema: number;
@@ -260,30 +280,20 @@ export interface TreeDocument {
   readonly kind: KindName;
   readonly layers: number;
   readonly tokens: readonly Token[];
-  /** Per token the number of its word, ascending; -1 for special tokens. Collapsing to words joins equal numbers. */
+  /** Per token the number of its position at the level of words, ascending from 0. */
   readonly words: readonly number[];
-  /** Position that the prediction is read at, drawn on top; -1 when it is read nowhere in particular. */
-  readonly root: number;
-  /** tau: an edge stays when its weight is more than this share of the largest of its layer. */
+  /** Of tokens, then of words where those differ and fit; empty while the attribution is being computed. */
+  readonly levels: readonly TreeLevel[];
+  /** In which order the edges of a layer are tried: strongest first, or row by row. */
+  readonly order: "strongest" | "published";
+  /** tau: an edge may be taken when its weight is more than this share of the largest entry of its layer. */
   readonly threshold: number;
-  /** lambda: what an edge has to add in weight to be worth drawing, as a share of the largest weight of any layer. */
+  /** lambda: an edge has to add more than this share of the largest entry of any layer. */
   readonly penalty: number;
   /** Words instead of tokens. */
   readonly collapsed: boolean;
-  /** Edges below this share of their layer's largest were not sent; the slider starts here. */
-  readonly floor: number;
-  /** int32 [edges], ascending. */
-  readonly layer: ArrayRef;
-  /** int32 [edges]: the position that attends, drawn above. */
-  readonly query: ArrayRef;
-  /** int32 [edges]: the position attended to, drawn below. */
-  readonly key: ArrayRef;
-  /** float32 [edges]: attribution summed over the layer's heads, in the unit of the output. */
-  readonly weight: ArrayRef;
-  /** float32 [edges]: the same, divided by the largest of its layer. */
-  readonly share: ArrayRef;
-  /** float32 [tokens]: attribution of a position over all layers and other positions; decides on the top node. */
-  readonly received: ArrayRef;
+  /** Sentences about what a reader should know. */
+  readonly notes: readonly string[];
   readonly provenance: Provenance | null;
 }
 
