@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from headwidgets.text.alignment import to_words
 from headwidgets.text.examples import Side
 from headwidgets.text.tokens import pieces, token_labels, word_labels
 from headwidgets.wire.documents import Token
+
+if TYPE_CHECKING:
+    from headwidgets.models.norms import NormMaps
 
 T = TypeVar("T")
 
@@ -84,6 +87,7 @@ class AttentionMaps:
         self._labels: dict[Kind, tuple[list[Token], list[Token]]] = {}
         self._kept: OrderedDict[tuple[Any, ...], Map] = OrderedDict()
         self._stacks: dict[Kind, Map] = {}
+        self._norms: NormMaps | None = None
         self._lock = threading.Lock()  # of the cache; never held while the model runs
 
     def __repr__(self) -> str:
@@ -208,7 +212,7 @@ class AttentionMaps:
                 out[layer, : len(small)] = small
         return out
 
-    def words(self) -> "AttentionMaps":
+    def words(self) -> Self:
         """The same maps over words: attention to a split word summed, from it averaged (Clark et al. 2019, 4.1).
 
         Raises:
@@ -216,7 +220,7 @@ class AttentionMaps:
         """
         if self.word_level:
             return self
-        found = AttentionMaps(
+        found = type(self)(
             _WordSource(self),
             text=self.text,
             tokenizer=self._tokenizer,
@@ -228,6 +232,22 @@ class AttentionMaps:
         )
         _ = found.labels  # says now where words are not known
         return found
+
+    @property
+    def norms(self) -> "NormMaps":
+        """Norm-based maps of the same text: weights times the norm of what they carry (Kobayashi et al. 2020).
+
+        ``maps.norms[head]`` is one head's, ``maps.norms.summed(kind, layer)`` a layer's; fetched and kept as these are.
+
+        Raises:
+            UnsupportedError: the family has none, or the maps come from somebody's `generate` call.
+        """
+        if self._norms is None:
+            from headwidgets.models.norms import norms_of
+
+            tokens = self._source.tokens if isinstance(self._source, _WordSource) else None
+            self._norms = norms_of(self) if tokens is None else tokens.norms.words()
+        return self._norms
 
     def fetch(self) -> None:
         """Fetch and keep as many layers as the bound allows, in one pass."""
@@ -247,6 +267,9 @@ class AttentionMaps:
         with self._lock:
             self._kept.clear()
             self._stacks.clear()
+        norms, self._norms = self._norms, None
+        if norms is not None:
+            norms.close()
         self._source.close()
 
     @classmethod
