@@ -1,7 +1,7 @@
 """What did the model get right? Right answers and losses per example, for every kind of head on top of a model."""
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +34,23 @@ class Outcome:
     """
 
     numerators: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    predictions: list[NDArray[Any]]
+
+
+@dataclass
+class Verdict:
+    """How good answers are, before they leave the device.
+
+    Attributes:
+        losses: Summed over a row's answers, [rows], with gradient; None where nobody asked.
+        hits: Right answers per row, [rows]; None where nobody asked.
+        weights: Answers per row, float64 [rows]; 1 when a row is one answer.
+        predictions: As in `Outcome`.
+    """
+
+    losses: Tensor | None
+    hits: Tensor | None
     weights: NDArray[np.float64]
     predictions: list[NDArray[Any]]
 
@@ -170,62 +187,87 @@ class Questions:
         Raises:
             InputError: the model answers NaN.
         """
-        with _padding_known(self.model):
-            logits = self.model.forward(batch).logits
-        return (self._per_text if self.kind in ("classes", "values", "several") else self._per_position)(batch, logits)
+        by_loss = self.metric == "loss"
+        verdict = self.judge(batch.index, self.logits(batch), losses=by_loss, hits=not by_loss)
+        picked = verdict.losses if by_loss else verdict.hits
+        assert picked is not None
+        return Outcome(picked.detach().cpu().numpy().astype(np.float64), verdict.weights, verdict.predictions)
 
-    def _per_text(self, batch: Batch, logits: Tensor) -> Outcome:
-        scores = logits.detach().float()
-        self._check(scores, batch)
-        right = torch.as_tensor(np.concatenate([self.labels[i] for i in batch.index]), device=scores.device)
+    def logits(self, batch: Batch | Mapping[str, Any]) -> Tensor:
+        """What the model says; the caller holds a visit."""
+        with padding_known(self.model):
+            logits: Tensor = self.model.forward(batch).logits
+        return logits
+
+    def judge(self, index: Sequence[int], logits: Tensor, *, losses: bool = True, hits: bool = True) -> "Verdict":
+        """Compare what the model says with the right answers.
+
+        Args:
+            index: Which example each row of the logits is.
+            logits: Of the rows; the losses have their gradient.
+            losses: Whether losses are wanted.
+            hits: Whether right answers are wanted.
+
+        Raises:
+            InputError: the model answers NaN.
+        """
+        per_text = self.kind in ("classes", "values", "several")
+        return (self._per_text if per_text else self._per_position)(index, logits, losses, hits)
+
+    def _per_text(self, index: Sequence[int], logits: Tensor, losses: bool, hits: bool) -> "Verdict":
+        scores = logits.float()
+        self._check(scores, index)
+        right = torch.as_tensor(np.concatenate([self.labels[i] for i in index]), device=scores.device)
+        lost: Tensor | None = None
         if self.kind == "values":
-            found = scores.reshape(len(batch))
-            losses = (found.double() - right.double()) ** 2 if found.device.type != "mps" else (found - right) ** 2
-            hits = losses
+            found = scores.reshape(len(index))
+            lost = (found.double() - right.double()) ** 2 if found.device.type != "mps" else (found - right) ** 2
+            good = lost
         elif self.kind == "several":
             found = (scores > 0).long()
-            losses = functional.binary_cross_entropy_with_logits(scores, right.float(), reduction="none").mean(1)
-            hits = (found == right).all(1)
+            if losses:
+                lost = functional.binary_cross_entropy_with_logits(scores, right.float(), reduction="none").mean(1)
+            good = (found == right).all(1)
         else:
             found = scores.argmax(-1)
-            losses = functional.cross_entropy(scores, right.long(), reduction="none")
-            hits = found == right
-        picked = losses if self.metric == "loss" else hits
-        return Outcome(
-            picked.cpu().numpy().astype(np.float64), np.ones(len(batch)), [row[None] for row in found.cpu().numpy()]
-        )
+            if losses:
+                lost = functional.cross_entropy(scores, right.long(), reduction="none")
+            good = found == right
+        predictions = [row[None] for row in found.detach().cpu().numpy()]
+        return Verdict(lost if losses else None, good if hits else None, np.ones(len(index)), predictions)
 
-    def _per_position(self, batch: Batch, logits: Tensor) -> Outcome:
-        right = pad([self.labels[i] for i in batch.index], IGNORED, logits.device)
+    def _per_position(self, index: Sequence[int], logits: Tensor, losses: bool, hits: bool) -> "Verdict":
+        right = pad([self.labels[i] for i in index], IGNORED, logits.device)
         asked = right != IGNORED
         rows = asked.nonzero()[:, 0]
-        scores = logits.detach()[:, : right.shape[1]][asked].float()
-        self._check(scores, batch, rows)
+        scores = logits[:, : right.shape[1]][asked].float()
+        self._check(scores, index, rows)
         found = scores.argmax(-1)
-        if self.metric == "loss":
-            picked = functional.cross_entropy(scores, right[asked], reduction="none")
-        else:
-            picked = (found == right[asked]).float()
-        numerators = torch.zeros(len(batch), device=logits.device).index_add_(0, rows, picked)
+
+        def summed(answers: Tensor) -> Tensor:
+            return torch.zeros(len(index), device=logits.device).index_add_(0, rows, answers)
+
+        lost = summed(functional.cross_entropy(scores, right[asked], reduction="none")) if losses else None
         counts = asked.sum(1).cpu().numpy()
-        return Outcome(
-            numerators.cpu().numpy().astype(np.float64),
+        return Verdict(
+            lost,
+            summed((found == right[asked]).float()) if hits else None,
             counts.astype(np.float64),
             np.split(found.cpu().numpy(), np.cumsum(counts)[:-1]),
         )
 
-    def _check(self, scores: Tensor, batch: Batch, rows: Tensor | None = None) -> None:
-        wrong = torch.isnan(scores).flatten(1).any(1)
+    def _check(self, scores: Tensor, index: Sequence[int], rows: Tensor | None = None) -> None:
+        wrong = torch.isnan(scores.detach()).flatten(1).any(1)
         if wrong.any():
             row = int(wrong.nonzero()[0, 0])
             row = row if rows is None else int(rows[row])
             raise InputError(
-                f"the model's answer to text {batch.index[row]} is not a number (NaN): check its weights and dtype"
+                f"the model's answer to text {index[row]} is not a number (NaN): check its weights and dtype"
             )
 
 
 @contextmanager
-def _padding_known(model: Any) -> Iterator[None]:
+def padding_known(model: Any) -> Iterator[None]:
     """Decoders with a classifier read the last token that is no padding; tell them what padding is, for a while."""
     config = model.model.config
     config = config.get_text_config() if hasattr(config, "get_text_config") else config
