@@ -96,7 +96,7 @@ def load(path: str | Path) -> dict[str, Any]:
 
 
 def read(path: str | Path) -> Any:
-    """What a ``.heads`` file holds: `HeadScores` for a measurement.
+    """What a ``.heads`` file holds: `HeadScores` for a measurement, an `Attribution` for one.
 
     Args:
         path: Of the file.
@@ -106,14 +106,24 @@ def read(path: str | Path) -> Any:
     """
     document = load(path)
     kind = document["document"]
-    if kind == "scores":
-        from headwidgets.scores import HeadScores
-
+    if kind in ("scores", "attribution-result"):
         try:
-            return HeadScores.from_document(document)  # type: ignore[arg-type]
+            return _restored(kind, document)
+        except InputError as error:
+            raise InputError(f"{Path(path).name} is damaged: {error}") from None
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             what = f"it has no {error}" if isinstance(error, KeyError) else str(error)
             raise InputError(f"{Path(path).name} is damaged: {what}") from None
     if kind in _TO_LOOK_AT:
         raise InputError(f"{Path(path).name} holds a picture's data ({kind}), no scores: open it in JupyterLab")
     raise InputError(f"{Path(path).name} holds {kind!r}, which this headwidgets does not know")
+
+
+def _restored(kind: str, document: dict[str, Any]) -> Any:
+    if kind == "attribution-result":
+        from headwidgets.attribution.result import Attribution
+
+        return Attribution.from_document(document)
+    from headwidgets.scores import HeadScores
+
+    return HeadScores.from_document(document)  # type: ignore[arg-type]

@@ -7,22 +7,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 import torch
 
 from headwidgets.attribution import quadrature, targets
+from headwidgets.attribution.drafts import Draft
 from headwidgets.attribution.integrate import Layer, integrate
 from headwidgets.attribution.passes import Clean, check_model, clean, held
-from headwidgets.attribution.result import Attribution
 from headwidgets.attribution.targets import Goal, Task
 from headwidgets.errors import Cancelled, InputError
 from headwidgets.jobs import blocking
 from headwidgets.models.memory import check_fits, free_bytes
 from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.models.sites import Site
-from headwidgets.provenance import made
 from headwidgets.text.examples import Batch, Example, batches
-from headwidgets.text.tokens import pieces, token_labels
 from headwidgets.wire.documents import KindName
 
 Progress = Callable[[int, int], None]
@@ -99,7 +96,7 @@ def attribute(
         what=f"Keeping the maps of {len(examples)} texts",
         instead="take keep='heads', fewer texts, or one kind= of attention",
     )
-    drafts = [_Draft(e, g, plan, keep) for e, g in zip(examples, found, strict=True)]
+    drafts = [Draft(e, g, plan, keep) for e, g in zip(examples, found, strict=True)]
 
     def take(done: Clean, layer: Layer, site: Site, notes: list[str]) -> None:
         for row, index in enumerate(done.batch.index):
@@ -275,83 +272,3 @@ def _rows_that_fit(model: HeadModel, examples: list[Example]) -> int:
 
 def _bytes(examples: list[Example], sites: list[Site]) -> float:
     return sum(8.0 * s.n_heads * len(e) ** 2 for e in examples for s in sites)
-
-
-class _Draft:
-    """One text's attribution while its layers come in."""
-
-    def __init__(self, example: Example, goal: Goal, plan: Plan, keep: str) -> None:
-        self.example, self.goal, self.plan = example, goal, plan
-        self.notes: list[str] = []
-        self.unsettled: list[str] = []
-        self.value = float("nan")
-        kinds: dict[KindName, tuple[int, int]] = {}
-        for site in plan.sites:
-            layers, heads = kinds.get(site.kind, (0, 0))
-            kinds[site.kind] = max(layers, site.layer + 1), max(heads, site.n_heads)
-        self.change = {k: np.full(n, np.nan) for k, (n, _) in kinds.items()}
-        self.gap = {k: np.full(n, np.nan) for k, (n, _) in kinds.items()}
-        self.steps = {k: np.zeros(n, dtype=np.int64) for k, (n, _) in kinds.items()}
-        self.totals = {k: np.full(shape, np.nan) for k, shape in kinds.items()}
-        self.largest = {k: np.full(shape, np.nan) for k, shape in kinds.items()}
-        self.sides = {k: self._sides(k) for k in kinds}
-        shapes = {k: (*kinds[k], *(len(side) for side in self.sides[k])) for k in kinds}
-        self.maps = {k: np.full(s, np.nan, dtype=np.float32) for k, s in shapes.items()} if keep == "maps" else None
-        self.attention = {k: v.copy() for k, v in self.maps.items()} if self.maps is not None else None
-
-    def _sides(self, kind: KindName) -> tuple[Any, Any]:
-        source, target = self.example.source, self.example.target
-        if target is None or kind == "encoder":
-            return source, source
-        return target, source if kind == "cross" else target
-
-    def add(self, done: Clean, layer: Layer, site: Site, row: int) -> None:
-        """Take one layer."""
-        kind, at, heads = site.kind, site.layer, site.n_heads
-        query, key = (len(side) for side in self.sides[kind])
-        entries = layer.maps[row, :, :query, :key]
-        self.value = float(done.values[row])
-        self.change[kind][at] = layer.change[row]
-        self.gap[kind][at] = layer.gap[row]
-        self.steps[kind][at] = layer.steps[row]
-        self.totals[kind][at, :heads] = entries.sum((1, 2)).cpu().numpy()
-        self.largest[kind][at, :heads] = entries.amax((1, 2)).cpu().numpy()
-        if self.maps is not None and self.attention is not None:
-            self.maps[kind][at, :heads] = entries.cpu().numpy()
-            own = next(s for s in done.maps if (s.kind, s.layer) == (kind, at))
-            self.attention[kind][at, :heads] = done.maps[own].detach()[row, :, :query, :key].float().cpu().numpy()
-        if not layer.settled[row]:
-            self.unsettled.append(
-                f"{kind} layer {at}: {layer.steps[row]} points in, the integral had not settled within the tolerance, "
-                f"its integration error is {layer.gap[row]:.1e}."
-            )
-
-    def finish(self, model: HeadModel) -> Attribution:
-        """The whole."""
-        note = targets.saturation(self.plan.output, self.value, self.goal)
-        tokenizer = model.tokenizer
-        cache = {id(side): (pieces(side, tokenizer), token_labels(side, tokenizer)) for pair in self.sides.values()
-                 for side in pair}  # fmt: skip
-        return Attribution(
-            text=self.example.text,
-            value=self.value,
-            target=self.goal.name,
-            target_ids=tuple(self.goal.plus) + tuple(self.goal.minus or ()),
-            output=self.plan.output,
-            unit=targets.UNITS[self.plan.output],
-            rule=self.plan.rule,
-            tolerance=self.plan.tolerance,
-            change=self.change,
-            gap=self.gap,
-            steps=self.steps,
-            totals=self.totals,
-            largest=self.largest,
-            tokens={k: (cache[id(q)][0], cache[id(x)][0]) for k, (q, x) in self.sides.items()},
-            labels={k: (cache[id(q)][1], cache[id(x)][1]) for k, (q, x) in self.sides.items()},
-            notes=self.notes + self.unsettled + ([note] if note else []),
-            provenance=made(
-                model, [self.example.text], method="attribution", target=self.goal.name, **self.plan.settings
-            ),
-            kept_maps=self.maps,
-            kept_attention=self.attention,
-        )

@@ -38,7 +38,14 @@ def groups(side: Side) -> NDArray[np.int64]:
     return out
 
 
-def _reduced(maps: NDArray[np.floating], group: NDArray[np.int64], axis: int, mean: bool) -> NDArray[np.floating]:
+def reduced(
+    maps: NDArray[np.floating], group: NDArray[np.int64], axis: int, mean: bool = False
+) -> NDArray[np.floating]:
+    """Sum (or average) the tokens of each word along one axis; `group` as `groups` numbers them.
+
+    Raises:
+        InputError: the axis has another number of tokens.
+    """
     if maps.shape[axis] != len(group):
         raise InputError(
             f"expected a map with {len(group)} tokens on axis {axis}, as its text has, got {maps.shape[axis]}"
@@ -84,13 +91,13 @@ def to_words(
     """
     if rows not in ("mean", "sum"):
         raise InputError(f"expected rows to be 'mean' or 'sum', got {rows!r}")
-    columns = _reduced(maps, groups(query if key is None else key), maps.ndim - 1, mean=False)
-    return _reduced(columns, groups(query), maps.ndim - 2, mean=rows == "mean")
+    columns = reduced(maps, groups(query if key is None else key), maps.ndim - 1, mean=False)
+    return reduced(columns, groups(query), maps.ndim - 2, mean=rows == "mean")
 
 
 def word_vector(values: NDArray[np.floating], side: Side) -> NDArray[np.floating]:
     """Values per token [..., tokens] summed to values per word [..., words]."""
-    return _reduced(values, groups(side), values.ndim - 1, mean=False)
+    return reduced(values, groups(side), values.ndim - 1, mean=False)
 
 
 def members(side: Side) -> list[Sequence[int]]:

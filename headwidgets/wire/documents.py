@@ -211,6 +211,65 @@ class AttributionDocument(TypedDict):
     provenance: Provenance | None
 
 
+class SideData(TypedDict):
+    """The positions of one side of a map."""
+
+    tokens: list[str]
+    """As the tokenizer made them."""
+    labels: list[Token]
+    group: list[int] | None
+    """Per token the number of its word, ascending from 0; None where words are not known, or these are words."""
+    words: list[Token] | None
+
+
+class AttributionKind(TypedDict):
+    """Attribution of one kind of attention in a file."""
+
+    kind: KindName
+    layers: int
+    heads: int
+    query: SideData
+    key: SideData
+    totals: ArrayRef
+    """float64 [layers, heads]."""
+    largest: ArrayRef
+    """float64 [layers, heads]: a head's largest entry."""
+    change: ArrayRef
+    """float64 [layers]."""
+    gap: ArrayRef
+    """float64 [layers]."""
+    steps: ArrayRef
+    """int32 [layers]."""
+    maps: ArrayRef | None
+    """float32 [layers, heads, query, key]; NaN where a layer has no such head; None where maps were not kept."""
+    attention: ArrayRef | None
+    """float32 [layers, heads, query, key]."""
+
+
+class AttributionFile(TypedDict):
+    """A ``.heads`` file that holds one attribution (`headwidgets.Attribution.save`)."""
+
+    schema: int
+    document: Literal["attribution-result"]
+    version: str
+    """Of headwidgets, when written."""
+    fingerprint: str | None
+    segments: list[str | list[str]]
+    """The text; two of them for a pair; a list holds words that the user gave."""
+    target: str
+    target_ids: list[int]
+    positions: list[int]
+    output: str
+    unit: str
+    value: float
+    rule: str
+    tolerance: float
+    words: bool
+    notes: list[str]
+    kinds: list[AttributionKind]
+    provenance: Provenance | None
+
+
 class IntervalData(TypedDict):
     """A value with its 95 % interval."""
 
@@ -285,7 +344,7 @@ class TreeLevel(TypedDict):
     weight: ArrayRef
     """float32 [edges]: attribution summed over the layer's heads, in the unit of the output."""
     peak: ArrayRef
-    """float32 [layers]: largest entry of the layer, what shares are shares of; NaN for a layer that was not measured."""
+    """float32 [layers]: largest entry of a layer, what shares are shares of; NaN for a layer not measured."""
     gathered: ArrayRef
     """float32 [positions]: what a position takes from others, summed over layers; the largest is the top node."""
     terminal: ArrayRef
@@ -339,8 +398,8 @@ class CorrelationData(TypedDict):
 
     pearson: "IntervalData"
     spearman: "IntervalData"
-    within_layers: "IntervalData"
-    """Pearson r after each layer's mean was taken off."""
+    within_layers: "IntervalData | None"
+    """Pearson r after each layer's mean was taken off; None where the heads of a layer do not differ."""
     ceiling: "IntervalData | None"
     """What r could be at most, given how far each measurement agrees with itself; None when not known."""
     heads: int
@@ -499,6 +558,10 @@ Document = (
     | TriggersDocument
     | DashboardDocument
 )
+
+
+HeadsFile = ScoresFile | AttributionFile
+"""What results are saved as; the browser shows them as a document."""
 
 
 class HeadMapRequest(TypedDict):

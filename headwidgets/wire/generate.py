@@ -182,14 +182,14 @@ def _needed(declarations: list[_Declaration]) -> set[str]:
         elif isinstance(item, _Record):
             uses[item.name] = set().union(*(_named(entry.shape) for entry in item.fields))
     needed: set[str] = set()
-    roots: tuple[str, ...] = ("Document", "ScoresFile")
+    roots: tuple[str, ...] = ("Document", "HeadsFile")
     waiting = [name for name in roots if name in uses]
     while waiting:
         name = waiting.pop()
         if name not in needed:
             needed.add(name)
             waiting += [other for other in uses[name] if other in uses]
-    return needed - {"Document"}
+    return needed - {"Document", "HeadsFile"}
 
 
 def shapes(source: str) -> str:

@@ -2,7 +2,7 @@
 
 import type { DrawOptions, Picture } from "../marks/picture.js";
 import type { Buffer } from "../wire/decode.js";
-import type { Document, ScoresFile } from "../wire/types.js";
+import type { Document, HeadsFile } from "../wire/types.js";
 import { draw as drawAttention } from "./attention/draw.js";
 import { draw as drawAttribution } from "./attribution/draw.js";
 import { draw as drawDashboard } from "./dashboard/draw.js";
@@ -22,7 +22,7 @@ export const draws: { readonly [N in Document["document"]]?: Draw<Named<N>> } = 
 };
 
 /** The static picture of any document. */
-export function drawDocument(any: Document | ScoresFile, options: DrawOptions, buffer?: Buffer): Picture {
+export function drawDocument(any: Document | HeadsFile, options: DrawOptions, buffer?: Buffer): Picture {
   const document = asDocument(any);
   const draw = draws[document.document] as Draw<Document> | undefined;
   if (!draw) throw missing(document);

@@ -1,6 +1,7 @@
 /** Any document in an element without a kernel, by whatever components are at hand: what needs a kernel is not offered. */
 
-import type { Document, ScoresFile } from "../wire/types.js";
+import type { Document, HeadsFile } from "../wire/types.js";
+import { attributionFromResult } from "./attribution/from-result.js";
 import type { Component, StaticProps } from "./component.js";
 import { gridFromScores } from "./grid/from-scores.js";
 
@@ -10,9 +11,10 @@ type Mount<D> = (el: HTMLElement, props: StaticProps<D>) => Component<StaticProp
 /** By kind of document, the component that shows it. */
 export type Mounts = { readonly [N in Document["document"]]?: Mount<Named<N>> };
 
-/** A scores file is shown as a grid; every other document as itself. */
-export function asDocument(document: Document | ScoresFile): Document {
-  return document.document === "scores" ? gridFromScores(document) : document;
+/** A scores file is shown as a grid, an attribution's as the attribution view; every other document as itself. */
+export function asDocument(document: Document | HeadsFile): Document {
+  if (document.document === "scores") return gridFromScores(document);
+  return document.document === "attribution-result" ? attributionFromResult(document) : document;
 }
 
 export function missing(document: Document): Error {
@@ -22,8 +24,8 @@ export function missing(document: Document): Error {
 export function mountDocument(
   mounts: Mounts,
   el: HTMLElement,
-  props: StaticProps<Document | ScoresFile>,
-): Component<StaticProps<Document | ScoresFile>> {
+  props: StaticProps<Document | HeadsFile>,
+): Component<StaticProps<Document | HeadsFile>> {
   const document = asDocument(props.document);
   const mount = mounts[document.document] as Mount<Document> | undefined;
   if (!mount) throw missing(document);

@@ -7,10 +7,10 @@ import { type Mounts, mountDocument } from "../components/mounting.js";
 import { describeProvenance } from "../marks/picture.js";
 import { resolveTheme, watchTheme } from "../theme/detect.js";
 import { parseDocument } from "../wire/guards.js";
-import type { Document, ScoresFile } from "../wire/types.js";
+import type { Document, HeadsFile } from "../wire/types.js";
 
 /** How the numbers were made, as a foot line. */
-function provenanceNote(content: Document | ScoresFile): HTMLElement {
+function provenanceNote(content: Document | HeadsFile): HTMLElement {
   const note = document.createElement("p");
   note.className = "hw-root hw-note";
   note.textContent = "provenance" in content ? describeProvenance(content.provenance) : "";

@@ -1,7 +1,7 @@
 /** Checks at the border: what arrives is a document of this protocol, or there is a sentence saying why not. */
 
 import { SHAPES, type Shape } from "./shapes.js";
-import { type Document, SCHEMA, type ScoresFile } from "./types.js";
+import { type Document, type HeadsFile, SCHEMA } from "./types.js";
 
 export class DocumentError extends Error {
   override name = "DocumentError";
@@ -18,6 +18,7 @@ const NAMES: Readonly<Record<string, string>> = {
   triggers: "TriggersDocument",
   dashboard: "DashboardDocument",
   scores: "ScoresFile",
+  "attribution-result": "AttributionFile",
 };
 
 function shown(value: unknown): string {
@@ -111,7 +112,7 @@ function complaint(
  *
  * Throws a `DocumentError` whose message says what was expected, what came and what to do.
  */
-export function checkDocument(value: unknown): Document | ScoresFile {
+export function checkDocument(value: unknown): Document | HeadsFile {
   if (!isRecord(value)) throw new DocumentError(`expected a headwidgets document, got ${shown(value)}`);
   const name = NAMES[String(value.document)];
   if (!name)
@@ -127,7 +128,7 @@ export function checkDocument(value: unknown): Document | ScoresFile {
   const wrong = complaint(value, name, "");
   if (wrong)
     throw new DocumentError(`this ${value.document} document is damaged: ${wrong.replace(/^[.: ]+/, "")}`);
-  return value as unknown as Document | ScoresFile;
+  return value as unknown as Document | HeadsFile;
 }
 
 /** A document of one kind, checked. */
@@ -142,7 +143,7 @@ export function checkDocumentOf<N extends Document["document"]>(
 }
 
 /** The document in a JSON text. */
-export function parseDocument(text: string): Document | ScoresFile {
+export function parseDocument(text: string): Document | HeadsFile {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -191,6 +191,62 @@ export interface AttributionDocument {
   readonly provenance: Provenance | null;
 }
 
+/** The positions of one side of a map. */
+export interface SideData {
+  /** As the tokenizer made them. */
+  readonly tokens: readonly string[];
+  readonly labels: readonly Token[];
+  /** Per token the number of its word, ascending from 0; None where words are not known, or these are words. */
+  readonly group: readonly number[] | null;
+  readonly words: readonly Token[] | null;
+}
+
+/** Attribution of one kind of attention in a file. */
+export interface AttributionKind {
+  readonly kind: KindName;
+  readonly layers: number;
+  readonly heads: number;
+  readonly query: SideData;
+  readonly key: SideData;
+  /** float64 [layers, heads]. */
+  readonly totals: ArrayRef;
+  /** float64 [layers, heads]: a head's largest entry. */
+  readonly largest: ArrayRef;
+  /** float64 [layers]. */
+  readonly change: ArrayRef;
+  /** float64 [layers]. */
+  readonly gap: ArrayRef;
+  /** int32 [layers]. */
+  readonly steps: ArrayRef;
+  /** float32 [layers, heads, query, key]; NaN where a layer has no such head; None where maps were not kept. */
+  readonly maps: ArrayRef | null;
+  /** float32 [layers, heads, query, key]. */
+  readonly attention: ArrayRef | null;
+}
+
+/** A `.heads` file that holds one attribution (`headwidgets.Attribution.save`). */
+export interface AttributionFile {
+  readonly schema: number;
+  readonly document: "attribution-result";
+  /** Of headwidgets, when written. */
+  readonly version: string;
+  readonly fingerprint: string | null;
+  /** The text; two of them for a pair; a list holds words that the user gave. */
+  readonly segments: readonly (string | readonly string[])[];
+  readonly target: string;
+  readonly target_ids: readonly number[];
+  readonly positions: readonly number[];
+  readonly output: string;
+  readonly unit: string;
+  readonly value: number;
+  readonly rule: string;
+  readonly tolerance: number;
+  readonly words: boolean;
+  readonly notes: readonly string[];
+  readonly kinds: readonly AttributionKind[];
+  readonly provenance: Provenance | null;
+}
+
 /** A value with its 95 % interval. */
 export interface IntervalData {
   readonly value: number;
@@ -259,7 +315,7 @@ export interface TreeLevel {
   readonly edges: ArrayRef;
   /** float32 [edges]: attribution summed over the layer's heads, in the unit of the output. */
   readonly weight: ArrayRef;
-  /** float32 [layers]: largest entry of the layer, what shares are shares of; NaN for a layer that was not measured. */
+  /** float32 [layers]: largest entry of a layer, what shares are shares of; NaN for a layer not measured. */
   readonly peak: ArrayRef;
   /** float32 [positions]: what a position takes from others, summed over layers; the largest is the top node. */
   readonly gathered: ArrayRef;
@@ -311,8 +367,8 @@ export interface ScatterPoint {
 export interface CorrelationData {
   readonly pearson: IntervalData;
   readonly spearman: IntervalData;
-  /** Pearson r after each layer's mean was taken off. */
-  readonly within_layers: IntervalData;
+  /** Pearson r after each layer's mean was taken off; None where the heads of a layer do not differ. */
+  readonly within_layers: IntervalData | null;
   /** What r could be at most, given how far each measurement agrees with itself; None when not known. */
   readonly ceiling: IntervalData | null;
   readonly heads: number;
@@ -454,6 +510,9 @@ export interface DashboardDocument {
 }
 
 export type Document = GridDocument | AttentionDocument | AttributionDocument | PruningDocument | TreeDocument | ScatterDocument | CurvesDocument | TriggersDocument | DashboardDocument;
+
+/** What results are saved as; the browser shows them as a document. */
+export type HeadsFile = ScoresFile | AttributionFile;
 
 /** Browser to Python: one head's map, please. */
 export interface HeadMapRequest {
