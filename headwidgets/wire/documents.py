@@ -133,6 +133,12 @@ class HeadMap(TypedDict):
     query_step: int
     key_step: int
     """Tokens per row and per column; above 1 the map was down-sampled (mean of the cells)."""
+    top: NotRequired[float]
+    """Of norms: the largest value in the heads of this layer, the end of the scale that they share."""
+    about: NotRequired[str]
+    """Of attribution: what was attributed, for example ``log-odds of “positive”``."""
+    unit: NotRequired[str]
+    """Of attribution: unit of the output; empty or absent for a pure number."""
 
 
 class AttentionPanel(TypedDict):
@@ -163,6 +169,10 @@ class AttentionDocument(TypedDict):
     """Positions are words (attention to a split word summed, from it averaged), else tokens."""
     hide_special: bool
     mode: Literal["lines", "matrix"]
+    view: NotRequired[ViewName]
+    """Which maps of the selected heads are shown; attention when absent. Thumbnails are always of attention."""
+    lacking: NotRequired[dict[ViewName, str]]
+    """By view that cannot be shown, a sentence that says why."""
     provenance: Provenance | None
 
 
@@ -208,6 +218,10 @@ class AttributionDocument(TypedDict):
     maps: list[HeadMap]
     selected: list[HeadRef]
     """The first one is shown; index -1 is the sum over the heads of its layer."""
+    view: NotRequired[Literal["attention", "norm", "attribution", "both"]]
+    """Which maps are shown: one view, or attribution and attention side by side; those sent when absent."""
+    lacking: NotRequired[dict[ViewName, str]]
+    """By view that cannot be shown, a sentence that says why."""
     provenance: Provenance | None
 
 
@@ -343,6 +357,8 @@ class TreeLevel(TypedDict):
     """int32 [edges], ascending: (layer * count + query) * count + key; the query attends to the key."""
     weight: ArrayRef
     """float32 [edges]: attribution summed over the layer's heads, in the unit of the output."""
+    heaviest: float
+    """Weight of the heaviest edge that a tree may have, before any were left out; 0 when there is none."""
     peak: ArrayRef
     """float32 [layers]: largest entry of a layer, what shares are shares of; NaN for a layer not measured."""
     gathered: ArrayRef
@@ -374,7 +390,7 @@ class TreeDocument(TypedDict):
     threshold: float
     """tau: an edge may be taken when its weight is more than this share of the largest entry of its layer."""
     penalty: float
-    """lambda: an edge has to add more than this share of the largest entry of any layer."""
+    """lambda: an edge has to weigh more than this share of the heaviest one."""
     collapsed: bool
     """Words instead of tokens."""
     notes: list[str]

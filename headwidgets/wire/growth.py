@@ -47,7 +47,7 @@ def grow(level: Any, threshold: float, penalty: float, order: str = "strongest")
     Args:
         level: A `TreeLevel` with NumPy arrays.
         threshold: tau, share of the largest entry of a layer that an edge has to exceed.
-        penalty: lambda, as a share of the largest entry of any layer.
+        penalty: lambda, as a share of the level's heaviest edge.
         order: Inside a layer, ``strongest`` edge first, or ``published``: row by row. It decides which of several
             edges brings a token in, and whether a token that enters in a layer can bring in others in the same layer.
     """
@@ -56,7 +56,7 @@ def grow(level: Any, threshold: float, penalty: float, order: str = "strongest")
     weight = np.asarray(level["weight"], dtype=np.float32).astype(np.float64)
     peak = np.asarray(level["peak"], dtype=np.float32).astype(np.float64)
     top = _top(np.asarray(level["gathered"], dtype=np.float32), root)
-    price = penalty * highest(peak)
+    price = penalty * float(level["heaviest"])
     size = max(1, count)
     layer, query, key = flat // (size * size), flat // size % size, flat % size
     fits = (weight > 0) & (weight > threshold * peak[layer]) & (weight > price) & (query != key)
@@ -76,12 +76,6 @@ def grow(level: Any, threshold: float, penalty: float, order: str = "strongest")
             height = int(layer[at])
             edges.append(TreeEdge(height, i, j, float(weight[at]), float(weight[at] / peak[height])))
     return Grown(top, tuple(edges), _terminals(level, root, top, edges, peak), _objective(edges, price))
-
-
-def highest(peak: NDArray[Any]) -> float:
-    """The largest entry of any layer; 0 where none is positive."""
-    known = peak[np.isfinite(peak)]
-    return max(0.0, float(known.max())) if known.size else 0.0
 
 
 def _top(gathered: NDArray[np.float32], root: int) -> int:

@@ -117,6 +117,12 @@ export interface HeadMap {
   readonly query_step: number;
   /** Tokens per row and per column; above 1 the map was down-sampled (mean of the cells). */
   readonly key_step: number;
+  /** Of norms: the largest value in the heads of this layer, the end of the scale that they share. */
+  readonly top?: number;
+  /** Of attribution: what was attributed, for example `log-odds of “positive”`. */
+  readonly about?: string;
+  /** Of attribution: unit of the output; empty or absent for a pure number. */
+  readonly unit?: string;
 }
 
 /** One kind of attention over one text. */
@@ -145,6 +151,10 @@ export interface AttentionDocument {
   readonly words: boolean;
   readonly hide_special: boolean;
   readonly mode: "lines" | "matrix";
+  /** Which maps of the selected heads are shown; attention when absent. Thumbnails are always of attention. */
+  readonly view?: ViewName;
+  /** By view that cannot be shown, a sentence that says why. */
+  readonly lacking?: Readonly<Partial<Record<ViewName, string>>>;
   readonly provenance: Provenance | null;
 }
 
@@ -188,6 +198,10 @@ export interface AttributionDocument {
   readonly maps: readonly HeadMap[];
   /** The first one is shown; index -1 is the sum over the heads of its layer. */
   readonly selected: readonly HeadRef[];
+  /** Which maps are shown: one view, or attribution and attention side by side; those sent when absent. */
+  readonly view?: "attention" | "norm" | "attribution" | "both";
+  /** By view that cannot be shown, a sentence that says why. */
+  readonly lacking?: Readonly<Partial<Record<ViewName, string>>>;
   readonly provenance: Provenance | null;
 }
 
@@ -315,6 +329,8 @@ export interface TreeLevel {
   readonly edges: ArrayRef;
   /** float32 [edges]: attribution summed over the layer's heads, in the unit of the output. */
   readonly weight: ArrayRef;
+  /** Weight of the heaviest edge that a tree may have, before any were left out; 0 when there is none. */
+  readonly heaviest: number;
   /** float32 [layers]: largest entry of a layer, what shares are shares of; NaN for a layer not measured. */
   readonly peak: ArrayRef;
   /** float32 [positions]: what a position takes from others, summed over layers; the largest is the top node. */
@@ -344,7 +360,7 @@ export interface TreeDocument {
   readonly order: "strongest" | "published";
   /** tau: an edge may be taken when its weight is more than this share of the largest entry of its layer. */
   readonly threshold: number;
-  /** lambda: an edge has to add more than this share of the largest entry of any layer. */
+  /** lambda: an edge has to weigh more than this share of the heaviest one. */
   readonly penalty: number;
   /** Words instead of tokens. */
   readonly collapsed: boolean;
