@@ -17,7 +17,6 @@ from headwidgets.models.interventions import ABLATIONS
 from headwidgets.models.overview import MAX_CELLS, THUMBNAIL, pooled
 from headwidgets.provenance import made
 from headwidgets.scores import KIND_LABELS, Head
-from headwidgets.text.alignment import to_words, word_vector
 from headwidgets.text.examples import as_texts, one_text
 from headwidgets.wire.documents import (
     SCHEMA,
@@ -130,6 +129,7 @@ class ModelText:
         self._tokens: AttentionMaps | None = None
         self._words: AttentionMaps | None = None
         self._attribution: Any = None
+        self._attribution_words: Any = None
         self._owned = True
 
     def _model(self) -> HeadModel:
@@ -200,7 +200,7 @@ class ModelText:
         found = self._attribution
         panels = [self._attribution_panel(kind, words) for kind in found.kinds]
         most = _carries_most(found)
-        values = self._attribution_map(most, words)
+        values = self._result(words)[most]
         document = {
             "schema": SCHEMA,
             "document": "attribution",
@@ -220,15 +220,9 @@ class ModelText:
         return cast(AttributionDocument, document)
 
     def _attribution_panel(self, kind: KindName, words: bool) -> dict[str, Any]:
-        found = self._attribution
-        maps = found.maps[kind]
-        received, given = np.nansum(maps, axis=(1, 2)), np.nansum(maps, axis=(1, 3))
+        found = self._result(words)
         query, key = found.labels[kind]
-        if words:
-            rows, columns = self._maps(False).sides[kind]
-            received, given = word_vector(received, columns), word_vector(given, rows)
-            query, key = self._maps(True).labels[kind]
-        layers, heads = found.totals[kind].shape
+        layers, heads = found.shape(kind)
         return {
             "kind": kind,
             "label": KIND_LABELS[kind],
@@ -237,20 +231,28 @@ class ModelText:
             "query": query,
             "key": key,
             "totals": found.totals[kind].astype(np.float32),
-            "received": received.astype(np.float32),
-            "given": given.astype(np.float32),
+            "received": found.received(kind).astype(np.float32),
+            "given": found.given(kind).astype(np.float32),
             "change": np.asarray(found.change[kind], dtype=np.float64),
             "gap": np.asarray(found.gap[kind], dtype=np.float64),
             "steps": np.asarray(found.steps[kind]).astype(np.int32),
         }
 
-    def _attribution_map(self, head: Head, words: bool) -> NDArray[np.float32]:
-        maps = self._attribution.maps[head.kind][head.layer]
-        values = np.nansum(maps, axis=0) if head.index < 0 else maps[head.index]
-        if words:
-            rows, columns = self._maps(False).sides[head.kind]
-            values = to_words(values, rows, columns, rows="sum")
-        return np.asarray(values, dtype=np.float32)
+    def _result(self, words: bool) -> Any:
+        """The attribution, over words or tokens."""
+        with self._turn:
+            if not words:
+                return self._attribution
+            if self._attribution_words is None:
+                self._attribution_words = self._attribution.words()
+            return self._attribution_words
+
+    def _attention_of_result(self, head: Head, words: bool) -> NDArray[np.float32]:
+        """An attention map that came with the attribution (there is no model to ask)."""
+        found = self._result(words)
+        found.layer(head.kind, head.layer)  # refuses a layer that there is not
+        layer = found.attention[head.kind][head.layer]
+        return np.asarray(np.nansum(layer, axis=0) if head.index < 0 else layer[head.index], dtype=np.float32)
 
     # ---- both
 
@@ -260,7 +262,9 @@ class ModelText:
         if view == "attribution":
             if self._attribution is None:
                 raise Cancelled("the attribution is not there yet")
-            values = self._attribution_map(which, words)
+            values = self._result(words)[which]
+        elif self._source.model is None and self._attribution is not None:
+            values = self._attention_of_result(which, words)
         elif which.index < 0:
             values = np.nansum(self._maps(words).layer(which.kind, which.layer), axis=0)
         else:
@@ -271,6 +275,7 @@ class ModelText:
         """Free the maps and let go of the model."""
         with self._turn:
             maps, self._tokens, self._words, self._attribution = self._tokens, None, None, None
+            self._attribution_words = None
         if maps is not None and self._owned:
             maps.close()
 
