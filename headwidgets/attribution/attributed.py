@@ -9,7 +9,7 @@ from headwidgets.attribution import targets
 from headwidgets.attribution.integrate import Layer
 from headwidgets.attribution.passes import Clean
 from headwidgets.attribution.paths import Output, Plan, walk
-from headwidgets.attribution.tally import Tally, chunks
+from headwidgets.attribution.tally import Tally, chunks, singles
 from headwidgets.attribution.targets import Goal
 from headwidgets.errors import InputError
 from headwidgets.jobs import Cancel, Progress
@@ -74,7 +74,8 @@ def measure(
                    "gauss-legendre", "auto", tolerance, None, None)  # fmt: skip
     examples = model.encode(listed)
     found = _gold(model, task, examples, given)
-    tally = Tally(model, plan.sites)
+    order = chunks(len(examples), seed)
+    tally = Tally(model, singles(order), plan.sites)
 
     def take(done: Clean, layer: Layer, site: Site, _: list[str]) -> None:
         rows = []
@@ -82,7 +83,7 @@ def measure(
             entries = layer.maps[row, :, :query, :key]
             pooled = entries.amax((1, 2)) if pooling == "max" else entries.mean((1, 2))
             rows.append(pooled.cpu().numpy().astype(np.float64))
-        tally.add(site, np.stack(rows))
+        tally.add(site, done.batch.index, np.stack(rows))
 
     def scores(seen: int) -> HeadScores:
         tally.n = seen
@@ -100,7 +101,7 @@ def measure(
         if on_partial is not None and seen < len(examples):
             on_partial(scores(seen))
 
-    walk(model, examples, found, plan, take, on_progress, cancel, chunks(len(examples), seed), after)
+    walk(model, examples, found, plan, take, on_progress, cancel, order, after)
     return scores(len(examples))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headwidgets.attribution.tally import Tally, chunks
+from headwidgets.attribution.tally import Tally, chunks, singles
 from headwidgets.errors import Cancelled, InputError
 from headwidgets.jobs import Cancel, Progress
 from headwidgets.models.model import HeadModel
@@ -49,19 +49,21 @@ def measure(
     """
     listed = as_texts(texts)
     examples = model.encode(listed)
-    tally = Tally(model)
+    order = chunks(len(examples), seed)
+    tally = Tally(model, singles(order))
     current: list[Batch] = []
 
     def look(site: Site, maps: Tensor) -> None:
         queries, keys = _masks(current[0], site, maps)
         largest = torch.where(keys[:, None, None], maps, torch.zeros((), device=maps.device, dtype=maps.dtype)).amax(-1)
         per_text = (largest.float() * queries[:, None]).sum(-1).cpu().numpy()  # [rows, heads]
-        tally.add(site, per_text.astype(np.float64), queries.sum(-1).cpu().numpy().astype(np.float64))
+        count = queries.sum(-1).cpu().numpy().astype(np.float64)
+        tally.add(site, current[0].index, per_text.astype(np.float64), count)
 
     def scores() -> HeadScores:
         return tally.scores(listed, name="confidence", method="confidence", excluded="special tokens", seed=seed)
 
-    for chunk in chunks(len(examples), seed):
+    for chunk in order:
         for batch in model.batches(examples, max_tokens=1024, order=chunk):
             if cancel is not None and cancel():
                 raise Cancelled("measuring confidence was cancelled")
@@ -73,11 +75,8 @@ def measure(
                 on_progress(tally.n, len(examples))
         if on_partial is not None and tally.n < len(examples):
             on_partial(scores())
-    for site, (total, _) in tally.weights.items():
-        if total == 0:
-            raise InputError(
-                f"no text has a token for {site.kind} attention that is not special, so none can be measured"
-            )
+    for site in tally.unseen():
+        raise InputError(f"no text has a token for {site.kind} attention that is not special, so none can be measured")
     return scores()
 
 
