@@ -142,7 +142,7 @@ class Tree:
     provenance: Provenance | None = field(repr=False)
     all_tokens: tuple[Token, ...] = field(repr=False)
     groups: tuple[int, ...] = field(repr=False)
-    levels: tuple[TreeLevel, ...] = field(repr=False)
+    levels: tuple[TreeLevel, ...] = field(repr=False, compare=False)
     top: int | None = None
     edges: tuple[TreeEdge, ...] = field(default=(), repr=False)
     terminals: tuple[TreeEdge, ...] = field(default=(), repr=False)
@@ -388,7 +388,7 @@ def _kind(attribution: Attribution, kind: KindName | None) -> KindName:
 
 def _root(attribution: Attribution, matrix: NDArray[np.float32], root: Any, notes: list[str]) -> int:
     """The root's position, -1 for none."""
-    count = matrix.shape[1]
+    count: int = matrix.shape[1]
     if root is None:
         return -1
     if root != "auto":
