@@ -1,8 +1,10 @@
 """Which heads and links carry a prediction?"""
 
 from headwidgets.attribution.effectiveness import Effectiveness, effectiveness
+from headwidgets.attribution.effects import Patching
 from headwidgets.attribution.importance import importance
+from headwidgets.attribution.patching import patch
 from headwidgets.attribution.paths import attribute
 from headwidgets.attribution.result import Attribution
 
-__all__ = ["Attribution", "Effectiveness", "attribute", "effectiveness", "importance"]
+__all__ = ["Attribution", "Effectiveness", "Patching", "attribute", "effectiveness", "importance", "patch"]
