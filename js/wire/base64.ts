@@ -28,16 +28,21 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
+/** Two characters for every 12 bits, made when first needed. */
+let pairs: string[] = [];
+
+/** A base64 text of bytes. */
 export function toBase64(bytes: Uint8Array): string {
-  const parts: string[] = [];
-  for (let i = 0; i < bytes.length; i += 3) {
-    const [a, b, c] = [bytes[i] ?? 0, bytes[i + 1] ?? 0, bytes[i + 2] ?? 0];
-    parts.push(
-      ALPHABET.charAt(a >> 2),
-      ALPHABET.charAt(((a & 3) << 4) | (b >> 4)),
-      i + 1 < bytes.length ? ALPHABET.charAt(((b & 15) << 2) | (c >> 6)) : "=",
-      i + 2 < bytes.length ? ALPHABET.charAt(c & 63) : "=",
-    );
+  if (pairs.length === 0)
+    pairs = Array.from({ length: 4096 }, (_, i) => ALPHABET.charAt(i >> 6) + ALPHABET.charAt(i & 63));
+  const whole = bytes.length - (bytes.length % 3);
+  let text = "";
+  for (let i = 0; i < whole; i += 3) {
+    const [a, b, c] = [bytes[i] as number, bytes[i + 1] as number, bytes[i + 2] as number];
+    text += (pairs[(a << 4) | (b >> 4)] as string) + pairs[((b & 15) << 8) | c];
   }
-  return parts.join("");
+  if (whole === bytes.length) return text;
+  const [a, b] = [bytes[whole] as number, bytes[whole + 1]];
+  if (b === undefined) return `${text}${pairs[a << 4]}==`;
+  return `${text}${pairs[(a << 4) | (b >> 4)]}${ALPHABET.charAt((b & 15) << 2)}=`;
 }

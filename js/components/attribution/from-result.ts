@@ -39,7 +39,7 @@ function mapsOf(kind: AttributionKind, name: "maps" | "attention"): Maps | null 
   if (ref === null) return null;
   const [rows, columns] = [kind.query.labels.length, kind.key.labels.length];
   const values = decodeShaped(ref, [kind.layers, kind.heads, rows, columns], `${kind.kind}, ${name}`);
-  return { heads: Float32Array.from(values), rows, columns };
+  return { heads: new Float32Array(values), rows, columns };
 }
 
 /** One head's map, or the sum over a layer's heads; null where the layer has no such head. */
@@ -59,6 +59,14 @@ function sliceOf(maps: Maps, kind: AttributionKind, layer: number, index: number
   return sum;
 }
 
+/** Values as 0..255 between low and high. */
+function inSteps(values: Float32Array, low: number, high: number): Uint8Array {
+  const scale = 255 / (high > low ? high - low : 1);
+  const found = new Uint8Array(values.length);
+  for (let at = 0; at < found.length; at += 1) found[at] = Math.round(((values[at] ?? low) - low) * scale);
+  return found;
+}
+
 function headMap(
   head: HeadRef,
   view: HeadMap["view"],
@@ -74,14 +82,9 @@ function headMap(
   }
   if (low > high) [low, high] = [0, 0];
   const shape = [maps.rows, maps.columns];
-  const span = high > low ? high - low : 1;
   const sent: ArrayRef = exact
     ? float32(values, shape)
-    : {
-        dtype: "uint8",
-        shape,
-        data: toBase64(Uint8Array.from(values, (value) => Math.round(((value - low) * 255) / span))),
-      };
+    : { dtype: "uint8", shape, data: toBase64(inSteps(values, low, high)) };
   return { head, view, values: sent, low, high, query_step: 1, key_step: 1 };
 }
 
@@ -128,7 +131,7 @@ function panelOf(kind: AttributionKind): AttributionPanel {
     heads: kind.heads,
     query: kind.query.labels,
     key: kind.key.labels,
-    totals: float32(Float32Array.from(totals), [kind.layers, kind.heads]),
+    totals: float32(new Float32Array(totals), [kind.layers, kind.heads]),
     received: sums(kind, maps, "received"),
     given: sums(kind, maps, "given"),
     change: kind.change,
@@ -158,7 +161,7 @@ function lineOf(file: AttributionFile): string {
   return file.segments.map((one) => (typeof one === "string" ? one : one.join(" "))).join(" → ");
 }
 
-export function attributionFromResult(file: AttributionFile): AttributionDocument {
+export function attributionFromResult(file: AttributionFile, mostCells = MOST_CELLS): AttributionDocument {
   const cells = file.kinds.reduce(
     (sum, kind) =>
       sum + 2 * kind.layers * (kind.heads + 1) * kind.query.labels.length * kind.key.labels.length,
@@ -177,7 +180,7 @@ export function attributionFromResult(file: AttributionFile): AttributionDocumen
     rule: file.rule,
     tolerance: file.tolerance,
     panels: file.kinds.map(panelOf),
-    maps: file.kinds.flatMap((kind) => headMaps(kind, cells <= MOST_CELLS)),
+    maps: file.kinds.flatMap((kind) => headMaps(kind, cells <= mostCells)),
     selected: carriesMost(file),
     provenance: file.provenance,
   };
