@@ -187,12 +187,17 @@ def jackknife(statistic: Callable[[NDArray[np.intp]], float], n: int, groups: in
 
 def ranks(values: Floats) -> Floats:
     """Ranks from 1, along the last axis; equal values share the mean of their ranks."""
-    rows = np.atleast_2d(np.asarray(values, dtype=np.float64)).reshape(-1, np.shape(values)[-1])
-    found = np.empty_like(rows)
-    for row, own in zip(rows, found, strict=True):
-        _, place, count = np.unique(row, return_inverse=True, return_counts=True)
-        own[:] = (np.cumsum(count) - (count - 1) / 2)[place]
-    return found.reshape(np.shape(values))
+    given = np.asarray(values, dtype=np.float64)
+    order = np.argsort(given, axis=-1, kind="stable")
+    ascending = np.take_along_axis(given, order, -1)
+    place = np.arange(given.shape[-1])
+    new = np.concatenate([np.ones_like(ascending[..., :1], dtype=bool), np.diff(ascending, axis=-1) != 0], axis=-1)
+    first = np.maximum.accumulate(np.where(new, place, 0), axis=-1)
+    ends = np.concatenate([new[..., 1:], np.ones_like(new[..., :1])], axis=-1)
+    last = np.minimum.accumulate(np.where(ends, place, len(place))[..., ::-1], axis=-1)[..., ::-1]
+    found = np.empty_like(given)
+    np.put_along_axis(found, order, (first + last) / 2 + 1, -1)
+    return found
 
 
 def pearson_rows(x: Floats, y: Floats) -> Floats:

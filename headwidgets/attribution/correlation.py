@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 FEWEST = 4
 """Heads that a correlation needs; of three, every r is likely."""
 
+_STATISTICS = (resampling.pearson, resampling.spearman, resampling.within)
+
 
 @dataclass(frozen=True)
 class Correlation:
@@ -191,10 +193,7 @@ def correlate(
                 "that differ"
             )
     layers = _layers(heads)
-
-    def interval(statistic: resampling.Statistic) -> Interval:
-        return resampling.interval(statistic, measured, layers, seed=seed, samples=samples)
-
+    found = resampling.intervals(_STATISTICS, measured, layers, seed=seed, samples=samples)
     reliable = [resampling.reliability(one, seed=seed, samples=samples) for one in measured]
     settings = {
         "method": "correlation",
@@ -205,9 +204,9 @@ def correlate(
         "y_data": _setting(second, "data"),
     }
     return Correlation(
-        pearson=interval(resampling.pearson),
-        spearman=interval(resampling.spearman),
-        within_layers=interval(resampling.within),
+        pearson=found[0],
+        spearman=found[1],
+        within_layers=found[2],
         ceiling=_ceiling(reliable),
         reliability=(reliable[0][0] if reliable[0] else None, reliable[1][0] if reliable[1] else None),
         heads=heads,
@@ -253,17 +252,16 @@ def compare_correlations(
     measured = [_measured(one, shared) for one in listed]
     layers = _layers(shared)
 
-    def difference(statistic: resampling.Statistic) -> Interval:
-        def of(values: Floats, numbers: NDArray[np.intp]) -> Floats:
-            return statistic(values[:2], numbers) - statistic(values[2:], numbers)
+    def difference(statistic: resampling.Statistic) -> resampling.Statistic:
+        return lambda values, numbers: statistic(values[:2], numbers) - statistic(values[2:], numbers)
 
-        return resampling.interval(of, measured, layers, seed=seed, samples=samples, bounded=False)
-
+    wanted = [difference(one) for one in _STATISTICS]
+    found = resampling.intervals(wanted, measured, layers, seed=seed, samples=samples, bounded=False)
     called = tuple(f"{given.names[0]}, {given.names[1]}" for given in (first, second))
     return CorrelationDifference(
-        pearson=difference(resampling.pearson),
-        spearman=difference(resampling.spearman),
-        within_layers=difference(resampling.within),
+        pearson=found[0],
+        spearman=found[1],
+        within_layers=found[2],
         heads=len(shared),
         names=(called[0], called[1]),
         resampled=_in_words(measured, [*first.names, *second.names]),

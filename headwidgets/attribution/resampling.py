@@ -21,8 +21,7 @@ Statistic = Callable[[Floats, NDArray[np.intp]], Floats]
 """Of scores [measurements, draws, heads] and the heads' layers [draws, heads], to [draws]."""
 
 _EXAMPLE_SAMPLES = 400
-_SPLITS = 40
-_CHUNK = 100
+_SPLITS = 20
 
 
 @dataclass(frozen=True)
@@ -79,52 +78,57 @@ def within(pair: Floats, layers: NDArray[np.intp]) -> Floats:
     return statistics.pearson_rows(kept[0], kept[1])
 
 
-def interval(
-    statistic: Statistic,
+def intervals(
+    wanted: Sequence[Statistic],
     measured: Sequence[Measured],
     layers: NDArray[np.intp],
     *,
     seed: int,
     samples: int,
     bounded: bool = True,
-) -> Interval:
-    """A statistic of several measurements of the same heads, with its 95 % interval.
+) -> list[Interval]:
+    """Statistics of several measurements of the same heads, each with its 95 % interval.
 
     Args:
-        statistic: What is asked.
+        wanted: What is asked.
         measured: The measurements.
         layers: Number of each head's layer, [heads]; kinds of attention have layers of their own.
         seed: Of the draws.
         samples: Draws of heads; of examples at most 400 are made.
-        bounded: The statistic lies between -1 and 1 (a correlation): it is spread on Fisher's z scale.
+        bounded: The statistics lie between -1 and 1 (correlations): they are spread on Fisher's z scale.
     """
     values = np.stack([one.values for one in measured])
     heads = values.shape[1]
     everyone = np.arange(heads)
+    drawn = np.random.default_rng(seed).integers(0, heads, (samples, heads))
+    without = np.stack([np.delete(everyone, i) for i in range(heads)])
+    other = [_other_examples(measured, seed, min(samples, _EXAMPLE_SAMPLES), own) for own in (False, True)]
+    noisy = any(one.groups is not None for one in measured)
+    found = []
+    for statistic in wanted:
+        value = float(statistic(values[:, everyone[None]], layers[None])[0])
+        if not math.isfinite(value):
+            found.append(Interval(value, math.nan, math.nan))
+            continue
+        draws = statistic(values[:, drawn], layers[drawn])
+        low, high = statistics.bca_interval(value, draws, statistic(values[:, without], layers[without]))
+        by_heads = _variance(_scaled(draws, bounded))
+        if noisy and by_heads > 0:
+            together, apart = (
+                _variance(_scaled(statistic(one, np.broadcast_to(layers, one.shape[1:])), bounded)) for one in other
+            )
+            low, high = _widened((value, low, high), math.sqrt(max(1.0, 1 + (together - apart) / by_heads)), bounded)
+        found.append(Interval(value, low, high))
+    return found
 
-    def of(places: NDArray[np.intp]) -> Floats:
-        return statistic(values[:, places], layers[places])
 
-    value = float(of(everyone[None])[0])
-    if not math.isfinite(value):
-        return Interval(value, math.nan, math.nan)
-    generator = np.random.default_rng(seed)
-    draws = of(generator.integers(0, heads, (samples, heads)))
-    left_out = of(np.stack([np.delete(everyone, i) for i in range(heads)]))
-    low, high = statistics.bca_interval(value, draws, left_out)
-    if all(one.groups is None for one in measured):
-        return Interval(value, low, high)
-    by_heads = _variance(_scaled(draws, bounded))
-    by_examples = [
-        _variance(_scaled(_with_other_examples(statistic, measured, layers, seed, samples, own), bounded))
-        for own in (False, True)
-    ]
-    wider = math.sqrt(max(1.0, (by_heads + by_examples[0] - by_examples[1]) / by_heads)) if by_heads > 0 else 1.0
-    ends = _scaled(np.array([value, low, high]), bounded)
-    moved = ends[0] + wider * (ends - ends[0])
+def _widened(ends: tuple[float, float, float], factor: float, bounded: bool) -> tuple[float, float]:
+    """The ends of an interval, moved away from its value by a factor."""
+    scaled = _scaled(np.array(ends), bounded)
+    moved = scaled[0] + factor * (scaled - scaled[0])
     if bounded:
         moved = np.tanh(moved)
-    return Interval(value, float(min(moved[1], value)), float(max(moved[2], value)))
+    return float(moved[1]), float(moved[2])
 
 
 def _scaled(values: Floats, bounded: bool) -> Floats:
@@ -136,41 +140,41 @@ def _variance(draws: Floats) -> float:
     return float(kept.var()) if len(kept) > 1 else 0.0
 
 
-def _with_other_examples(
-    statistic: Statistic,
-    measured: Sequence[Measured],
-    layers: NDArray[np.intp],
-    seed: int,
-    samples: int,
-    own: bool,
-) -> Floats:
-    """The statistic with groups of examples drawn anew; with `own`, for every head by itself."""
-    heads = len(layers)
-    generators: dict[str, np.random.Generator] = {}
-    for one in measured:
-        generators[one.examples] = np.random.default_rng((seed, 1 + own, len(generators)))
-    found = []
-    total = min(samples, _EXAMPLE_SAMPLES)
-    for start in range(0, total, _CHUNK):
-        rows = min(_CHUNK, total - start)
-        weights: dict[str, Floats] = {}
-        drawn = []
-        for one in measured:
-            if one.groups is None or one.sizes is None:
-                drawn.append(np.broadcast_to(one.values, (rows, heads)))
-                continue
-            count = len(one.sizes)
-            if one.examples not in weights:
-                shape = (rows, heads) if own else (rows, 1)
-                times = generators[one.examples].multinomial(count, np.full(count, 1 / count), size=shape)
-                weights[one.examples] = times.astype(np.float64)
-            share = weights[one.examples] * one.sizes
-            share /= share.sum(-1, keepdims=True)
-            other = np.einsum("rhg,gh->rh", np.broadcast_to(share, (rows, heads, count)), one.groups)
-            # a sample of few groups varies less than it should, by (count - 1) / count
-            drawn.append(one.values + (other - one.values) * math.sqrt(count / (count - 1)))
-        found.append(statistic(np.stack(drawn), np.broadcast_to(layers, (rows, heads))))
-    return np.concatenate(found)
+def _other_examples(measured: Sequence[Measured], seed: int, samples: int, own: bool) -> Floats:
+    """Scores as other examples might have given them, [measurements, samples, heads].
+
+    A multiplier bootstrap: the deviations of the groups, each times a normal number. With `own` every head has numbers
+    of its own, so that only what heads do not share is left.
+    """
+    heads = len(measured[0].values)
+    found = np.stack([np.broadcast_to(one.values, (samples, heads)) for one in measured])
+    together: dict[str, list[int]] = {}
+    for place, one in enumerate(measured):
+        if one.groups is not None:
+            together.setdefault(one.examples, []).append(place)
+    for number, places in enumerate(together.values()):
+        generator = np.random.default_rng((seed, 1 + own, number))
+        off = np.stack([_deviations(measured[place]) for place in places])  # [measurements, groups, heads]
+        if own:
+            each = off.transpose(2, 0, 1)
+            size, direction = np.linalg.eigh(each @ each.transpose(0, 2, 1))
+            root = direction * np.sqrt(np.maximum(size, 0))[:, None, :]
+            noise = np.einsum("hmk,shk->msh", root, generator.normal(size=(samples, heads, len(places))))
+        else:
+            noise = np.einsum("sg,mgh->msh", generator.normal(size=(samples, off.shape[1])), off, optimize=True)
+        found[places] += noise
+    return found
+
+
+def _deviations(one: Measured) -> Floats:
+    """How far each group moves the scores, [groups, heads]: their squares add up to the squared standard errors."""
+    assert one.groups is not None, "only measurements with groups have deviations"
+    assert one.sizes is not None, "groups have sizes"
+    share = one.sizes / one.sizes.sum()
+    middle = share @ one.groups
+    count = len(share)
+    found: Floats = share[:, None] * (one.groups - middle) * math.sqrt(count / (count - 1))
+    return found
 
 
 def reliability(one: Measured, *, seed: int, samples: int) -> tuple[float, Floats] | None:
@@ -185,7 +189,7 @@ def reliability(one: Measured, *, seed: int, samples: int) -> tuple[float, Float
     """
     heads = len(one.values)
     generator = np.random.default_rng((seed, 3))
-    places = np.concatenate([np.arange(heads)[None], generator.integers(0, heads, (min(samples, 400), heads))])
+    places = np.concatenate([np.arange(heads)[None], generator.integers(0, heads, (min(samples, 200), heads))])
     if one.groups is not None and one.sizes is not None and len(one.sizes) >= 4:
         halves = _halves(one.groups, one.sizes, generator)
         r = np.concatenate([statistics.pearson_rows(*halves[:, :, rows]).mean(0) for rows in np.array_split(places, 8)])
