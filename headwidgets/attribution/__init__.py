@@ -1,5 +1,11 @@
 """Which heads and links carry a prediction?"""
 
+from headwidgets.attribution.correlation import (
+    Correlation,
+    CorrelationDifference,
+    compare_correlations,
+    correlate,
+)
 from headwidgets.attribution.effectiveness import Effectiveness, effectiveness
 from headwidgets.attribution.effects import Patching
 from headwidgets.attribution.importance import importance
@@ -7,4 +13,16 @@ from headwidgets.attribution.patching import patch
 from headwidgets.attribution.paths import attribute
 from headwidgets.attribution.result import Attribution
 
-__all__ = ["Attribution", "Effectiveness", "Patching", "attribute", "effectiveness", "importance", "patch"]
+__all__ = [
+    "Attribution",
+    "Correlation",
+    "CorrelationDifference",
+    "Effectiveness",
+    "Patching",
+    "attribute",
+    "compare_correlations",
+    "correlate",
+    "effectiveness",
+    "importance",
+    "patch",
+]
