@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "headwidgets"
 
-ENGINE = {"models", "text", "attribution", "pruning", "statistics"}
+ENGINE = {"models", "text", "attribution", "probing", "pruning", "statistics"}
 """Rooms that may use torch and transformers."""
 
 ALLOWED = {
@@ -25,10 +25,12 @@ ALLOWED = {
     "text": {"errors", "scores", "wire"},
     "models": {"text", "errors", "scores", "statistics", "jobs", "locks", "wire", "provenance"},
     "attribution": {"models", "text", "errors", "scores", "statistics", "jobs", "wire", "provenance"},
+    "probing": {"models", "text", "errors", "scores", "statistics", "jobs", "wire", "provenance"},
     "pruning": {"models", "text", "errors", "scores", "statistics", "jobs", "wire", "provenance"},
     "figures": {"wire", "errors"},
     "widgets": {"wire", "errors", "scores", "jobs", "locks", "figures"},
-    "studio": {"wire", "errors", "scores", "jobs", "provenance", *ENGINE},
+    "studio": {"wire", "errors", "scores", "jobs", "provenance", "studio_text", *ENGINE},
+    "studio_text": {"wire", "errors", "scores", *ENGINE},
     "demo": {"models", "errors"},
     "doctor": {"wire", "errors", "widgets", "figures"},
     "__main__": {"demo", "doctor", "errors"},

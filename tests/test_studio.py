@@ -86,6 +86,76 @@ def test_a_map_is_the_models_own(bert):
     np.testing.assert_array_equal(words, bert.attend(TEXT, words=True)[Head("encoder", 1, 2)])
 
 
+def test_a_norm_map_is_the_models_own_on_the_scale_of_its_layer(bert):
+    found = studio.source(bert).text(TEXT)
+    norms = bert.attend(TEXT).norms
+    sent = found.head_map("norm", ("encoder", 1, 2), False)
+    np.testing.assert_array_equal(sent["values"], norms[Head("encoder", 1, 2)])
+    assert sent["top"] == norms.layer("encoder", 1).max() >= sent["high"]
+    summed = found.head_map("norm", ("encoder", 1, -1), False)
+    np.testing.assert_array_equal(summed["values"], norms.summed("encoder", 1))
+    assert "top" not in summed
+    words = found.head_map("norm", ("encoder", 1, 2), True)["values"]
+    np.testing.assert_array_equal(words, bert.attend(TEXT, words=True).norms[Head("encoder", 1, 2)])
+
+
+def test_an_attribution_map_says_what_was_attributed(bert):
+    found = studio.source(bert).text(TEXT)
+    assert not found.attributed
+    found.attribution(False, lambda done, total: None, never)
+    assert found.attributed
+    result = attribute(bert, TEXT)
+    sent = found.head_map("attribution", ("encoder", 0, 1), False)
+    assert sent["about"] == f"log-odds of “{result.target}”"
+    assert sent["unit"] == result.unit
+
+
+@pytest.mark.parametrize(
+    ("family", "head", "text", "options", "lacking"),
+    [
+        ("bert", "sequence", TEXT, {}, {}),
+        ("t5", "seq2seq", (TEXT, "a dog ran"), {}, {}),
+        ("gpt2", "causal", TEXT, {}, {}),
+        ("gpt2", "causal", TEXT, {"generate": 2}, {"attribution": "of a given text"}),
+        ("bert", "base", TEXT, {}, {"attribution": "no prediction that attribution can follow"}),
+        ("bert", "token", TEXT, {}, {"attribution": "predicts at every token"}),
+        ("bert", "masked", TEXT, {}, {"attribution": "predicts at every token"}),
+        ("bert", "masked", "the [MASK] sat", {}, {}),
+        ("bitnet", "causal", TEXT, {}, {"norm": "norm across heads", "attribution": "norm across heads"}),
+    ],
+)
+def test_a_view_that_cannot_be_shown_says_why(family, head, text, options, lacking):
+    view = hw.AttentionView(made(family, head), text, **options)
+    found = view.document["lacking"]
+    assert set(found) == set(lacking)
+    for name, why in lacking.items():
+        assert why in found[name]
+        with pytest.raises(InputError, match=why):
+            view.view = name
+        assert view.view == "attention"
+    for name in {"norm", "attribution"} - set(lacking):
+        view.view = name
+        assert view.wait(60)
+        assert {m["view"] for m in view.picture()["maps"]} == {name}
+        assert figures.figure(view.picture()).startswith("<svg")
+    view.close()
+
+
+def test_results_say_which_views_need_the_model(bert):
+    shown = hw.AttributionView(attribute(bert, TEXT))
+    assert set(shown.document["lacking"]) == {"norm"}
+    for ask in (lambda: setattr(shown, "view", "norm"), lambda: shown.head_map("norm", Head("encoder", 0, 0))):
+        with pytest.raises(InputError, match="Norms need the model"):
+            ask()
+    view = hw.AttentionView(bert.attend(TEXT))
+    assert set(view.document["lacking"]) == {"attribution"}
+    view.view = "norm"
+    assert view.wait(60)
+    np.testing.assert_array_equal(view.picture()["maps"][0]["values"], bert.attend(TEXT).norms["encoder", 0, 0])
+    with pytest.raises(InputError, match="Attribution needs the model"):
+        view.view = "attribution"
+
+
 def test_attribution_adds_up_on_tokens_and_on_words(bert):
     found = studio.source(bert).text(TEXT)
     steps = []

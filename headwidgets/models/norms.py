@@ -12,7 +12,7 @@ that product alone gives as many columns of V as the text has query positions.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from headwidgets.errors import InputError, UnsupportedError
 from headwidgets.models.attention import AttentionMaps
-from headwidgets.models.capture import ForwardSource, Map, MapSource, Place, StoredSource, Visitor, checked
+from headwidgets.models.capture import ForwardSource, Map, Place, Visitor, checked
 from headwidgets.models.sites import Site
 from headwidgets.models.visit import frozen, visit
 from headwidgets.text.alignment import to_words
@@ -81,19 +81,24 @@ class NormMaps(AttentionMaps):
         return super().__repr__().replace("AttentionMaps", "NormMaps", 1)
 
 
-def norms_of(maps: AttentionMaps) -> NormMaps:
-    """The norm-based maps that belong to attention maps: see `AttentionMaps.norms`."""
-    source: MapSource = maps._source
-    if isinstance(source, StoredSource) or not isinstance(source, ForwardSource):
-        raise UnsupportedError(
+def why_not_of(maps: AttentionMaps) -> str:
+    """Why no norms belong to these attention maps, as a sentence; empty where they do."""
+    source: Any = maps._source
+    source = getattr(source, "tokens", maps)._source  # maps over words are made of maps over tokens
+    if not isinstance(source, ForwardSource):
+        return (
             "these maps were stitched from what generate() returned, which has no value vectors: use "
             "attend(prompt, generate=n).norms"
         )
-    if source.model is None:
-        raise InputError("these maps are closed: call attend() again")
-    reason = why_not(source.model)
+    return "these maps are closed: call attend() again" if source.model is None else why_not(source.model)
+
+
+def norms_of(maps: AttentionMaps) -> NormMaps:
+    """The norm-based maps that belong to attention maps over tokens: see `AttentionMaps.norms`."""
+    reason = why_not_of(maps)
     if reason:
         raise UnsupportedError(reason)
+    source = cast(ForwardSource, maps._source)
     return NormMaps(
         NormSource(source),
         text=maps.text,
@@ -259,4 +264,4 @@ def _norm_of_sum(weights: Tensor, vectors: Tensor) -> Tensor:
     return squares.clamp(min=0).sqrt().T
 
 
-__all__ = ["NormMaps", "norms_of", "projected", "why_not"]
+__all__ = ["NormMaps", "norms_of", "projected", "why_not", "why_not_of"]

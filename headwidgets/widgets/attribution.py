@@ -24,7 +24,9 @@ class AttributionView(TextWidget):
 
     selected: Any = Heads(whole_layers=True, help="The first one is shown; index -1 is the sum over a layer's heads.")
     view = t.Enum(
-        ("attribution", "attention", "both"), "attribution", help="Which maps are shown; both puts them side by side."
+        ("attribution", "attention", "norm", "both"),
+        "attribution",
+        help="Which maps are shown; both puts attribution and attention side by side.",
     ).tag(sync=True, echo_update=False)
 
     def __init__(
@@ -53,7 +55,8 @@ class AttributionView(TextWidget):
             position: Where the model predicts, as there.
             tolerance: Of the integration, as there.
             selected: The head to show (index -1: the sum over its layer); None shows what carries most.
-            view: ``attribution``, ``attention`` or ``both``.
+            view: ``attribution``, ``attention``, ``norm`` (how large a vector each weight carries, Kobayashi et al.
+                2020), or ``both``: attribution and attention side by side.
             words: Positions are words instead of tokens.
             hide_special: Leave out tokens that the tokenizer added.
             wait: Seconds to wait for the result before showing progress instead; None waits for it.
@@ -110,8 +113,11 @@ class AttributionView(TextWidget):
         document = self._shown(super().picture())
         if not document["panels"]:
             return document
-        views = ("attribution", "attention") if self.view == "both" else (self.view,)
-        return {**document, "maps": [m for view in views for m in self._pictured_maps(view)[:1]]}
+        views = ["attribution"]  # the shaded tokens are always of the attribution
+        if self.view != "attribution":
+            views.append("attention" if self.view == "both" else self.view)
+        maps = [found for view in views for found in self._pictured_maps(view)[:1]]
+        return {**document, "view": self.view, "maps": maps}
 
     def summary(self) -> str:
         """Return one line: what was attributed, and the largest integration error."""

@@ -15,6 +15,9 @@ from headwidgets.widgets.lane import Task
 from headwidgets.wire.documents import HeadMap
 from headwidgets.wire.source import TextSource
 
+VIEWS = ("attention", "norm", "attribution")
+"""What a map shows: weights; how large a vector each weight carries; what each link adds to the output."""
+
 _KEPT_MAPS = 32
 _PICTURED_MAPS = 4
 
@@ -28,6 +31,7 @@ class TextWidget(HeadWidget):
     hide_special = t.Bool(False, help="Leave out tokens that the tokenizer added.").tag(sync=True, echo_update=False)
 
     selected: Any
+    view: Any
 
     def __init__(
         self,
@@ -99,15 +103,40 @@ class TextWidget(HeadWidget):
         if bool(self._current.get("words", self.words)) != self.words:
             self._reload()
 
+    # ---- views
+
+    @t.validate("view")
+    def _check_view(self, proposal: Any) -> str:
+        view = str(proposal["value"])
+        self._refuse_lacking("attention" if view == "both" else view)
+        return view
+
+    def _refuse_lacking(self, view: str) -> None:
+        """Raise `InputError` with the reason where a view cannot be shown."""
+        reason = self._current.get("lacking", {}).get(view, "")
+        if reason:
+            raise InputError(reason)
+
+    def _prepare(self, task: Task, view: str, words: bool) -> None:
+        """Compute what the maps of a view need first."""
+
     # ---- maps
 
     def head_map(self, view: str, head: Head) -> HeadMap:
-        """Return one head's map as it is drawn (index -1: summed over the layer).
+        """Return one head's map as it is drawn (index -1: of the whole layer).
 
         Args:
-            view: ``attention`` or ``attribution``.
+            view: ``attention``, ``norm`` or ``attribution``.
             head: Which one.
+
+        Raises:
+            InputError: no such view, or one that cannot be shown; the message says why.
         """
+        if view not in VIEWS:
+            raise InputError(f"a view is {', '.join(map(repr, VIEWS))}, got {view!r}")
+        self._refuse_lacking(view)
+        if view == "attribution" and not self._look().attributed:
+            raise InputError("the attribution is not there yet: choose view='attribution' and call wait() first")
         return self._head_map(view, head, self.words)
 
     def _head_map(self, view: str, head: Head, words: bool) -> HeadMap:
@@ -140,10 +169,12 @@ class TextWidget(HeadWidget):
         if request.get("ask") == "head_map":
             head, view = as_head(request["head"]), str(request["view"])
             check_heads((head,), self.shapes, whole_layers=True)
-            if view not in ("attention", "attribution"):
-                raise InputError(f"a view is 'attention' or 'attribution', got {view!r}")
+            if view not in VIEWS:
+                raise InputError(f"a view is {', '.join(map(repr, VIEWS))}, got {view!r}")
+            self._refuse_lacking(view)
 
             def send_map(task: Task) -> None:
+                self._prepare(task, view, bool(request["words"]))
                 found = self._head_map(view, head, bool(request["words"]))
                 if not task.stopped:
                     self._answer({"id": number, "answer": "head_map"}, cast(dict[str, Any], found))

@@ -26,6 +26,10 @@ Cancelled = Callable[[], bool]
 class TextSource(Protocol):
     """One text, looked at from close by. Holds what it computed until `close`."""
 
+    @property
+    def attributed(self) -> bool:
+        """Whether the attribution is there, so that its maps come at once."""
+
     def attention(self, words: bool) -> AttentionDocument:
         """The overview and the map of the first selected head."""
 
@@ -33,7 +37,7 @@ class TextSource(Protocol):
         """Attribution of all layers; the map of the head that carries most is included."""
 
     def head_map(self, view: str, head: HeadRef, words: bool) -> HeadMap:
-        """One head's map (index -1: summed over the layer), at most 0.5 MB."""
+        """One head's map in a view (index -1: of the whole layer), at most 0.5 MB."""
 
     def close(self) -> None:
         """Free what is held."""

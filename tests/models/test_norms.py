@@ -250,5 +250,5 @@ def test_what_is_not_there_is_said():
     with pytest.raises(InputError, match="there is no attention in encoder layer 7"):
         maps.norms.summed("encoder", 7)
     maps.close()
-    with pytest.raises(InputError, match="closed"):
+    with pytest.raises(UnsupportedError, match="closed"):
         _ = maps.norms

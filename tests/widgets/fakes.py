@@ -33,6 +33,7 @@ class FakeText:
         self.maps = maps_of(*source.size, len(self.words))
         self.closed = False
         self.asked = []
+        self.attributed = False
 
     def attention(self, words):
         n_layers, n_heads = self.source.size
@@ -66,6 +67,7 @@ class FakeText:
         for layer in range(n_layers):
             self.source.step(cancelled)
             on_progress(layer + 1, n_layers)
+        self.attributed = True
         values = self.maps - self.maps.mean()
         return {
             "schema": SCHEMA,
@@ -109,6 +111,8 @@ class FakeText:
         values = self.maps[layer].sum(0) if index < 0 else self.maps[layer, index]
         if view == "attribution":
             values = values - values.mean()
+        if view == "norm":
+            values = values * np.arange(1, values.shape[1] + 1, dtype=np.float32)
         return {
             "head": list(head),
             "view": view,

@@ -6,6 +6,7 @@ import pytest
 import headwidgets.widgets as hw
 from headwidgets.errors import InputError
 from headwidgets.scores import Head
+from headwidgets.widgets.maps import VIEWS
 from headwidgets.wire.arrays import unpack
 
 from .fakes import FakeSource, Page, heads
@@ -196,6 +197,83 @@ def test_the_sum_over_a_layer_can_be_chosen_in_the_attribution_only(source):
 def test_both_views_side_by_side_have_both_maps(source):
     view = hw.AttributionView(source, TEXT, view="both")
     assert [m["view"] for m in view.picture()["maps"]] == ["attribution", "attention"]
+
+
+@pytest.mark.parametrize("kind", [hw.AttentionView, hw.AttributionView])
+def test_another_view_keeps_the_heads_and_brings_its_maps(source, kind):
+    view = kind(source, TEXT, selected=[("encoder", 2, 3)])
+    page = Page(view)
+    for name in ("norm", "attribution", "attention"):
+        page.set(view=name)
+        assert view.wait(10)
+        assert view.selected == heads((2, 3))
+        found = view.picture()
+        assert found["view"] == view.view == name
+        assert [m["head"] for m in found["maps"] if m["view"] == name] == [["encoder", 2, 3]]
+    assert len({m.tobytes() for m in (view.head_map(n, Head("encoder", 2, 3))["values"] for n in VIEWS)}) == 3
+
+
+def test_attribution_in_the_attention_view_is_computed_when_asked_for_and_says_how_far_it_is():
+    slow = FakeSource(delay=0.02)
+    view = hw.AttentionView(slow, TEXT, selected=[("encoder", 2, 3)])
+    page = Page(view)
+    assert view.wait(10)
+    assert not slow.looked[0].attributed
+    with pytest.raises(InputError, match="not there yet"):
+        view.head_map("attribution", Head("encoder", 2, 3))
+    page.set(view="attribution")
+    page.ask(id=4, ask="head_map", view="attribution", head=["encoder", 2, 3], words=False)
+    assert page.answered(4)["map"]["view"] == "attribution"
+    said = page.states("status")
+    assert "Attribution: layer 4 of 4." in said
+    assert said[-1] == ""
+    assert len([line for line in said if line == "Attribution: layer 1 of 4."]) == 1, "computed once"
+
+
+def test_going_back_to_attention_stops_the_attribution():
+    held = FakeSource()
+    view = hw.AttentionView(held, TEXT)
+    assert view.wait(10)
+    held.gate.clear()
+    page = Page(view)
+    page.set(view="attribution")
+    assert held.waiting.wait(10)
+    assert view.picture()["view"] == "attention", "a picture shows what is there"
+    page.ask(id=9, ask="head_map", view="attribution", head=["encoder", 0, 0], words=False)
+    page.set(view="attention")
+    assert "another view was chosen" in page.answered(9)["message"]
+    held.gate.set()
+    assert view.wait(10)
+    assert not held.looked[0].attributed
+    assert view.status == ""
+
+
+def test_an_attribution_that_fails_says_so_until_another_view_is_chosen(source):
+    view = hw.AttentionView(source, TEXT)
+    assert view.wait(10)
+    source.fail = InputError("no gradient today")
+    view.view = "attribution"
+    with pytest.raises(InputError, match="no gradient today"):
+        view.wait(10)
+    assert view.status == "no gradient today"
+    source.fail = None
+    view.view = "norm"
+    assert view.wait(10)
+    assert view.status == ""
+
+
+def test_a_view_can_be_chosen_at_once(source):
+    view = hw.AttentionView(source, TEXT, view="attribution")
+    assert {m["view"] for m in view.picture()["maps"]} == {"attribution"}
+    with pytest.raises(InputError, match="a view is 'attention', 'norm', 'attribution', got 'smell'"):
+        view.head_map("smell", Head("encoder", 0, 0))
+
+
+def test_words_bring_the_first_map_of_the_view(source):
+    view = hw.AttentionView(source, TEXT, view="norm")
+    view.words = True
+    assert view.wait(10)
+    assert [m["view"] for m in view.document["maps"]] == ["norm"]
 
 
 def test_closing_during_a_job_stops_it_and_frees_the_text(source):
