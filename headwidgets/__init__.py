@@ -33,7 +33,7 @@ _HOMES = {
     "read": "headwidgets.files",
     "wrap": "headwidgets.models",
 }
-_ROOMS = ("attribution", "demo", "jobs", "models", "pruning")
+_ROOMS = ("attribution", "demo", "jobs", "models", "probing", "pruning")
 
 __all__ = ["__version__", *_HOMES, *_ROOMS]
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from headwidgets import demo as demo
     from headwidgets import jobs as jobs
     from headwidgets import models as models
+    from headwidgets import probing as probing
     from headwidgets import pruning as pruning
     from headwidgets.errors import Cancelled as Cancelled
     from headwidgets.errors import HeadwidgetsError as HeadwidgetsError
