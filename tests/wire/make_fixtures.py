@@ -12,6 +12,7 @@ import numpy as np
 
 from headwidgets.wire.arrays import inline, pack
 from headwidgets.wire.documents import SCHEMA
+from headwidgets.wire.growth import ORDERS, grow
 
 FOLDER = Path(__file__).parent / "fixtures"
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -85,7 +86,82 @@ def attention() -> dict[str, Any]:
     }
 
 
-CASES = {"grid": grid, "scores": scores, "attention": attention}
+def tree() -> dict[str, Any]:
+    """Candidates of tokens and of words, with ties, an unmeasured layer and one whose entries oppose."""
+    rng = np.random.default_rng(7)
+    matrix = np.round(rng.exponential(size=(6, 7, 7)) ** 2 * 4) / 16 - 0.25  # sixteenths tie, and are exact in float32
+    matrix[2] = np.nan
+    matrix[1] = -np.abs(matrix[1])
+    words = [0, 1, 2, 2, 3, 4, 5]
+    joined = np.zeros((6, 6, 6))
+    for i, row in enumerate(words):
+        for j, column in enumerate(words):
+            joined[:, row, column] += matrix[:, i, j]
+    tokens = [_token("[CLS]", True), _token(HOSTILE), _token("un"), {**_token("told"), "joined": True}]
+    tokens += [_token("שלום"), _token("."), _token("[SEP]", True)]
+    return {
+        "schema": SCHEMA,
+        "document": "tree",
+        "title": HOSTILE,
+        "text": "a",
+        "target": "positive",
+        "output": "log-odds",
+        "unit": "nats",
+        "value": 1.25,
+        "kind": "encoder",
+        "layers": 6,
+        "tokens": tokens,
+        "words": words,
+        "levels": [_level(matrix, 0), _level(joined, 0)],
+        "order": "strongest",
+        "threshold": 0.2,
+        "penalty": 0.0,
+        "collapsed": False,
+        "notes": ["Layer 2 was not measured and has no edges."],
+        "provenance": _provenance(),
+    }
+
+
+def _level(matrix: np.ndarray, root: int) -> dict[str, Any]:
+    layers, n, _ = matrix.shape
+    clean = np.nan_to_num(matrix).astype(np.float32)
+    edges = np.flatnonzero((clean > 0) & ~np.eye(n, dtype=bool))
+    return {
+        "count": n,
+        "root": root,
+        "floor": 0.0,
+        "edges": edges.astype(np.int32),
+        "weight": clean.ravel()[edges],
+        "heaviest": float(clean.ravel()[edges].max()),
+        "peak": matrix.reshape(layers, -1).max(1).astype(np.float32),
+        "gathered": (clean.sum((0, 2)) - clean.sum(0).diagonal()).astype(np.float32),
+        "terminal": clean[-1, root] if root >= 0 else np.zeros(n, dtype=np.float32),
+    }
+
+
+def grown() -> list[dict[str, Any]]:
+    """What Python grows from the levels of `tree`, with and without a root."""
+    out = []
+    for at, level in enumerate(tree()["levels"]):
+        for root in (level["root"], -1):
+            for order in ORDERS:
+                for threshold in (0.0, 0.05, 0.2, 0.4, 0.75):
+                    for penalty in (0.0, 0.1, 0.5, 1.0):
+                        one = grow({**level, "root": root}, threshold, penalty, order)
+                        asked = {"level": at, "root": root, "order": order, "threshold": threshold, "penalty": penalty}
+                        out.append(
+                            {
+                                **asked,
+                                "top": one.top,
+                                "objective": one.objective,
+                                "edges": [list(edge) for edge in one.edges],
+                                "terminals": [list(edge) for edge in one.terminals],
+                            }
+                        )
+    return out
+
+
+CASES = {"grid": grid, "scores": scores, "attention": attention, "tree": tree}
 
 
 def _plain(value: Any, path: str = "") -> dict[str, list[Any]]:
@@ -113,6 +189,7 @@ def files() -> dict[str, bytes]:
         out[f"{name}.live.json"] = _text(header)
         out[f"{name}.live.bin"] = buffer
         out[f"{name}.arrays.json"] = _text(_plain(document))
+    out["tree.grown.json"] = (json.dumps(grown(), allow_nan=False) + "\n").encode()
     return out
 
 
