@@ -1,5 +1,6 @@
 """Which heads and links carry a prediction?"""
 
+from headwidgets.attribution.ablation import ablate
 from headwidgets.attribution.correlation import (
     Correlation,
     CorrelationDifference,
@@ -19,6 +20,7 @@ __all__ = [
     "CorrelationDifference",
     "Effectiveness",
     "Patching",
+    "ablate",
     "attribute",
     "compare_correlations",
     "correlate",
