@@ -40,6 +40,7 @@ oldest:
 	.ci/oldest
 
 bench: $(VENV)/.test
+	$(PIP) captum matplotlib
 	$(BIN)/python -m bench
 
 images: $(VENV)/.test $(VENV)/.wheel

@@ -7,7 +7,8 @@ The published way (Hao et al. 2021, and their code): eager attention, a clean pa
 points, the probability of the predicted class, one text at a time. Two versions of it are timed: with one full pass per
 point and layer (20 points in a batch), and with the layers below the attributed one at batch 1, as the authors' code
 runs them. Neither is padded to 128 tokens, as the authors' code does; that would make it several times slower on these
-sentences.
+sentences. Beside them stand the published rule with our prefix reuse, and Captum's integrated gradients over the same
+maps.
 
 The error of a layer is the largest error of an entry relative to the layer's largest entry, against 64 Gauss points.
 ``--check`` compares with an independent midpoint reference, a full pass per point, and prints completeness gaps.
@@ -24,6 +25,7 @@ import numpy as np
 import torch
 
 import headwidgets as hw
+from bench.rivals import captum, has_captum, published
 from headwidgets.attribution import attribute
 
 SEED = 0
@@ -37,37 +39,6 @@ def sentences(n: int) -> list[str]:
 
 def load(implementation: str) -> Any:
     return hw.load(str(Path(os.environ["HEADWIDGETS_DATA"], "models/sst2")), attn_implementation=implementation)
-
-
-def published(model: Any, text: str, points: np.ndarray, chunk: int, lower_at_one: bool) -> list[np.ndarray]:
-    """Equal weights at `points`; by layer, float64 [heads, query, key]."""
-    [example] = model.encode([text])
-    batch = next(model.batches([example]))
-    found = []
-    for site in model.sites:
-        maps: list[torch.Tensor] = []
-        with torch.no_grad(), model.visit(attention={site: lambda w, maps=maps: maps.append(w)}):
-            target = int(model.forward(batch).logits.argmax())
-        total = torch.zeros_like(maps[0], dtype=torch.float64)
-        for some in np.array_split(points, max(1, len(points) // chunk)):
-            scale = torch.tensor(some, dtype=torch.float32).view(-1, 1, 1, 1)
-            leaf = (scale * maps[0]).requires_grad_()
-            inputs = batch.inputs
-            hook = None
-            if lower_at_one:
-                n = len(some)
-                hook = site.block.register_forward_pre_hook(lambda _, args, n=n: (args[0].expand(n, -1, -1), *args[1:]))
-            else:
-                inputs = {name: value.expand(len(some), -1) for name, value in inputs.items()}
-            with model.visit(attention={site: lambda _, leaf=leaf: leaf}):
-                outputs = model.forward(inputs)
-            if hook is not None:
-                hook.remove()
-            probability = outputs.logits.softmax(-1)[:, target].sum()
-            (gradient,) = torch.autograd.grad(probability, leaf)
-            total += gradient.double().sum(0, keepdim=True)
-        found.append((maps[0].double() * total / len(points))[0].numpy())
-    return found
 
 
 def errors(found: list[Any], reference: list[Any]) -> np.ndarray:
@@ -97,11 +68,15 @@ def ways(texts: list[str], eager: Any, sdpa: Any) -> dict[str, Callable[[], list
         "published, a full pass per point and layer": lambda: [published(eager, t, left, 20, False) for t in texts],
         "published, lower layers at batch 1": lambda: [published(eager, t, left, 20, True) for t in texts],
     }
+    found["the published rule with prefix reuse (ours, rule='left', 20 points)"] = ours(False, rule="left", steps=20)
+    if has_captum():
+        for steps in (3, 4, 8):
+            found[f"Captum, Gauss-Legendre with {steps} points"] = lambda n=steps: [captum(eager, t, n) for t in texts]
     for batched in (False, True):
         how = "all texts at once" if batched else "one text at a time"
         found[f"ours, {how}, automatic (tolerance 1e-3)"] = ours(batched)
         found[f"ours, {how}, automatic (tolerance 2e-2)"] = ours(batched, tolerance=2e-2)
-        for steps in (2, 3, 4):
+        for steps in (2, 3, 4, 8):
             found[f"ours, {how}, {steps} points"] = ours(batched, steps=steps)
     return found
 
