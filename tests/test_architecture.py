@@ -26,7 +26,7 @@ ALLOWED = {
     "models": {"text", "errors", "scores", "statistics", "jobs", "locks", "wire", "provenance"},
     "attribution": {"models", "text", "errors", "scores", "statistics", "jobs", "wire", "provenance"},
     "probing": {"models", "text", "errors", "scores", "statistics", "jobs", "wire", "provenance"},
-    "pruning": {"models", "text", "errors", "scores", "statistics", "jobs", "wire", "provenance"},
+    "pruning": {"models", "text", "errors", "files", "scores", "statistics", "jobs", "wire", "provenance"},
     "figures": {"wire", "errors"},
     "widgets": {"wire", "errors", "scores", "jobs", "locks", "figures"},
     "studio": {"wire", "errors", "scores", "jobs", "provenance", "studio_text", *ENGINE},

@@ -172,6 +172,37 @@ class Evaluator:
         known = self._known_chunks(candidate)
         return self._estimate(candidate, self._ends[known - 1]) if known else None
 
+    def outcomes(self, pruned: Iterable[Any] = (), ablation: str = "zero") -> NDArray[np.float64]:
+        """What every example adds to the metric, computed before: right answers or summed loss, and answers.
+
+        Returns:
+            [2, examples], in the order of the texts; the metric is the sum of the first row over that of the second.
+
+        Raises:
+            InputError: not all examples are known, or the metric is a function (see `on`).
+        """
+        seen = self._whole(pruned, ablation)
+        if self.questions.function is not None:
+            raise InputError(f"the metric {self.metric} is no sum over examples: ask for its value on some of them")
+        return np.stack([seen.numerators, seen.weights])
+
+    def on(self, places: Sequence[int], pruned: Iterable[Any] = (), ablation: str = "zero") -> float:
+        """The metric on some of the examples, computed before.
+
+        Raises:
+            InputError: not all examples are known, or the metric gives no number.
+        """
+        seen, index = self._whole(pruned, ablation), list(places)
+        if self.questions.function is None:
+            return statistics.ratio(seen.numerators[index], seen.weights[index])
+        return self._called(self.questions.function, seen, index)
+
+    def _whole(self, pruned: Iterable[Any], ablation: str) -> Seen:
+        seen = self._of(self.candidate(pruned, ablation))
+        if seen.count < self.total:
+            raise InputError("these heads were not evaluated on all texts yet: call exact(...) first")
+        return seen
+
     # ---- what is computed -------------------------------------------------------------------------------
 
     def _of(self, candidate: Candidate) -> Seen:
@@ -301,18 +332,7 @@ class Evaluator:
         """A user's metric, with intervals by the jackknife."""
 
         def of(which: Seen) -> Callable[[NDArray[np.intp]], float]:
-            def statistic(places: NDArray[np.intp]) -> float:
-                chosen = [index[place] for place in places]
-                found = predictions_of([p for i in chosen if (p := which.predictions[i]) is not None])
-                answer = function(found, predictions_of([self.questions.asked(i) for i in chosen]))
-                try:
-                    return float(answer)
-                except (TypeError, ValueError):
-                    raise InputError(
-                        f"expected a number from the metric {self.metric}, got {type(answer).__name__}"
-                    ) from None
-
-            return statistic
+            return lambda places: self._called(function, which, [index[place] for place in places])
 
         n, everyone = len(index), np.arange(len(index))
         value = of(seen)(everyone)
@@ -327,6 +347,15 @@ class Evaluator:
             spread = statistics.jackknife(lambda places: now(places) - before(places), n)
             change = Interval(difference, difference - spread, difference + spread)
         return value, (value - half, value + half), (value - part, value + part), change
+
+    def _called(self, function: Callable[..., float], seen: Seen, index: Sequence[int]) -> float:
+        """A user's metric on some of the examples."""
+        found = predictions_of([p for i in index if (p := seen.predictions[i]) is not None])
+        answer = function(found, predictions_of([self.questions.asked(i) for i in index]))
+        try:
+            return float(answer)
+        except (TypeError, ValueError):
+            raise InputError(f"expected a number from the metric {self.metric}, got {type(answer).__name__}") from None
 
 
 @blocking

@@ -1,6 +1,16 @@
 """What is left without it? Curves of a metric over the number of pruned heads."""
 
 from headwidgets.models.evaluate import Evaluator
+from headwidgets.pruning.comparison import Comparison, compare
 from headwidgets.pruning.curves import PruningCurve, curve, default_counts, evaluator, pruning_order
 
-__all__ = ["Evaluator", "PruningCurve", "curve", "default_counts", "evaluator", "pruning_order"]
+__all__ = [
+    "Comparison",
+    "Evaluator",
+    "PruningCurve",
+    "compare",
+    "curve",
+    "default_counts",
+    "evaluator",
+    "pruning_order",
+]

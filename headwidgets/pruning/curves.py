@@ -177,7 +177,7 @@ def curve(
         Cancelled: told to stop.
     """
     order = pruning_order(model, ranking)
-    wanted = _checked_counts(counts, len(order))
+    wanted = checked_counts(counts, len(order))
     measure = Evaluator(model, texts, labels, metric, seed=seed, reference=reference, column=column)
     method = ranking.name if isinstance(ranking, HeadScores) else ""
     same = warn_if_same_data(ranking, measure.questions.given)
@@ -202,9 +202,14 @@ def curve(
     return so_far()
 
 
-def _checked_counts(counts: Iterable[int] | None, n_heads: int) -> list[int]:
+def checked_counts(counts: Iterable[int] | None, n_heads: int, points: int = _POINTS) -> list[int]:
+    """Counts of pruned heads, ascending and each once; by default `points` of them from none to all.
+
+    Raises:
+        InputError: no whole numbers, none at all, or more than there are heads.
+    """
     if counts is None:
-        return default_counts(n_heads)
+        return default_counts(n_heads, points)
     try:
         given = list(counts)
         listed = sorted({int(count) for count in given})
