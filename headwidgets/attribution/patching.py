@@ -16,6 +16,7 @@ from headwidgets.attribution.tally import chunks
 from headwidgets.errors import InputError, UnsupportedError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.model import HeadModel, expect_model
+from headwidgets.models.quantised import quantised
 from headwidgets.provenance import made
 from headwidgets.scores import HeadScores
 from headwidgets.text.examples import Example, as_texts
@@ -199,10 +200,9 @@ def _shown(example: Example) -> Any:
 
 
 def _check_differentiable(model: HeadModel) -> None:
-    root = model.model
-    kind = getattr(root, "quantization_method", None) or getattr(root.config, "quantization_config", None)
+    kind = quantised(model.model)
     if kind is not None:
         raise UnsupportedError(
-            f"the weights are quantised ({getattr(kind, 'value', type(kind).__name__)}), and their gradients are not "
+            f"the weights are quantised ({kind}), and their gradients are not "
             "those of the model; take method='exact', or load it without quantisation"
         )

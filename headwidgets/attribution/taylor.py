@@ -22,6 +22,7 @@ from headwidgets.jobs import Cancel, Progress
 from headwidgets.models.memory import ran_out, reason, release
 from headwidgets.models.model import HeadModel
 from headwidgets.models.outcomes import Questions
+from headwidgets.models.quantised import quantised
 from headwidgets.models.sites import Site
 from headwidgets.models.visit import visit
 from headwidgets.scores import HeadScores
@@ -134,11 +135,10 @@ def _batches(total: int, size: int, seed: int) -> list[list[int]]:
 
 
 def _check_differentiable(model: HeadModel) -> None:
-    root = model.model
-    kind = getattr(root, "quantization_method", None) or getattr(root.config, "quantization_config", None)
+    kind = quantised(model.model)
     if kind is not None:
         raise UnsupportedError(
-            f"the weights are quantised ({getattr(kind, 'value', type(kind).__name__)}), and their gradients are not "
+            f"the weights are quantised ({kind}), and their gradients are not "
             "those of the model; load it without quantisation, or take method='ablation'"
         )
 
