@@ -19,11 +19,14 @@ from torch import Tensor, nn
 from headwidgets.attribution.targets import Reader
 from headwidgets.errors import InputError, UnsupportedError
 from headwidgets.models.prefix import Prefix, Reading, first, with_first
+from headwidgets.models.quantised import quantised
 from headwidgets.models.sites import Site
 from headwidgets.models.staircase import Entry, can_climb, climbing
 from headwidgets.models.visit import frozen, visit
 from headwidgets.text.examples import Batch
 
+_PACKERS = ("torchao", "bitsandbytes", "auto_gptq", "gptqmodel", "awq", "hqq", "quanto", "eetq", "aqlm")
+"""Packages whose modules or tensors hold quantised weights."""
 _AGREE = 2e-4
 """Largest difference between a shortcut and the full pass, relative to max(1, |F|), at which it is taken."""
 
@@ -128,17 +131,36 @@ def check_model(model: Any) -> None:
         UnsupportedError: quantised weights, or maps that are not what the output projection reads.
     """
     root = model.model
-    kind = getattr(root, "quantization_method", None) or getattr(root.config, "quantization_config", None)
+    kind = quantised(root)
     if kind is not None:
         raise UnsupportedError(
-            f"the weights are quantised ({getattr(kind, 'value', type(kind).__name__)}), and their gradients are not "
+            f"the weights are quantised ({kind}), and their gradients are not "
             "those of the model; load it without quantisation"
+        )
+    packed = _quantised(root)
+    if packed is not None:
+        name, module = packed
+        raise UnsupportedError(
+            f"the weights are quantised ({name} is a {module.__module__}.{module.__name__}), and their gradients are "
+            "not those of the model, or none; load it without quantisation"
         )
     if not model.family.gates_scale_maps:
         raise UnsupportedError(
             f"in a {root.config.model_type} model the output projection does not read what maps make of the values: "
             f"{model.family.note or 'scaling a map is something else there'}"
         )
+
+
+def _quantised(root: nn.Module) -> tuple[str, type] | None:
+    """The first module whose weights are stored in fewer bits: its name and class."""
+    for name, module in root.named_modules():
+        kind = type(module)
+        weight = module._parameters.get("weight")
+        whole = weight is not None and not (weight.is_floating_point() or weight.is_complex())
+        foreign = weight is not None and type(weight.data).__module__.split(".")[0] in _PACKERS
+        if whole or foreign or ".quantized" in kind.__module__ or kind.__module__.split(".")[0] in _PACKERS:
+            return name, kind
+    return None
 
 
 def forward_keywords(model: Any, reader: Reader, length: int) -> dict[str, Any]:
@@ -202,13 +224,16 @@ def clean(model: Any, batch: Batch, reader: Reader, settle: Any, sites: list[Sit
     finally:
         if hook is not None:
             hook.remove()
-    _check_finite(batch, prefix, outputs)
+    _check_finite(model, batch, prefix, outputs)
     with torch.no_grad():
         settle(result)
     rows = torch.arange(len(batch), device=model.device)
     values = reader.values(result, rows)
     if not bool(torch.isfinite(values).all()):
-        raise InputError("the model's output is not finite (NaN or infinite) although its layers are; check its head")
+        raise InputError(
+            "the model's output is not finite (NaN or infinite) although its layers are; look at what follows them: "
+            f"{_culprit(model.model)}"
+        )
     found = Clean(model, batch, reader, maps, outputs, values.detach(), prefix, None, keywords)
     if ends and values.requires_grad and values.dtype == torch.float32 and ends[0].dtype == torch.float32:
         found.reading = _reading(found, values, ends[0], rows)
@@ -216,7 +241,7 @@ def clean(model: Any, batch: Batch, reader: Reader, settle: Any, sites: list[Sit
     return found
 
 
-def _check_finite(batch: Batch, prefix: Prefix, outputs: dict[Site, Tensor]) -> None:
+def _check_finite(model: Any, batch: Batch, prefix: Prefix, outputs: dict[Site, Tensor]) -> None:
     masks = batch.query_mask
     for site in prefix.sites:
         stages = [("heads' outputs", outputs[site])] if site in outputs else []
@@ -226,8 +251,16 @@ def _check_finite(batch: Batch, prefix: Prefix, outputs: dict[Site, Tensor]) -> 
             if not bool(torch.isfinite(tensor.detach()[masks[site.kind]]).all()):
                 raise InputError(
                     f"the {name} of {site.kind} layer {site.layer} are not finite (NaN or infinite), so nothing after "
-                    "it can be attributed; check the weights of that layer and the model's dtype"
+                    f"it can be attributed; {_culprit(model.model)}"
                 )
+
+
+def _culprit(root: nn.Module) -> str:
+    """Where to look: the first weight that is not finite, if there is one."""
+    for name, parameter in root.named_parameters():
+        if not bool(torch.isfinite(parameter.detach()).all()):
+            return f"its weight {name} is not finite"
+    return "its weights are finite, so look at the model's dtype (float16 overflows above 65,504)"
 
 
 def _reading(found: Clean, values: Tensor, end: Tensor, rows: Tensor) -> Reading | None:

@@ -9,17 +9,19 @@ from typing import Any, Literal
 
 import torch
 
-from headwidgets.attribution import quadrature, targets
+from headwidgets.attribution import gold, quadrature, targets
 from headwidgets.attribution.drafts import Draft
 from headwidgets.attribution.integrate import Layer, integrate
 from headwidgets.attribution.passes import Clean, check_model, clean, held
+from headwidgets.attribution.result import Attribution
 from headwidgets.attribution.targets import Goal, Task
-from headwidgets.errors import Cancelled, InputError
+from headwidgets.errors import Cancelled, InputError, MemoryLimitError
 from headwidgets.jobs import blocking
-from headwidgets.models.memory import check_fits, free_bytes
+from headwidgets.models.memory import check_fits, free_bytes, ran_out, reason, release
 from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.models.sites import Site
-from headwidgets.text.examples import Batch, Example, batches
+from headwidgets.text.examples import Batch, Example, as_texts, batches, collate
+from headwidgets.text.labels import labels_from, references
 from headwidgets.wire.documents import KindName
 
 Progress = Callable[[int, int], None]
@@ -42,6 +44,7 @@ def attribute(
     position: int | Sequence[int] | None = None,
     kind: KindName | None = None,
     keep: Literal["maps", "heads"] = "maps",
+    labels: Any = None,
     on_progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> Any:
@@ -53,8 +56,10 @@ def attribute(
     Args:
         model: From `headwidgets.load` or `wrap`; classifiers (of texts or tokens), language models, encoder-decoders.
         text: A text, a pair, or a list of them. For an encoder-decoder (source, target), or a source.
-        target: Class index or name, token or id; a tuple (a, b) is a contrast, F(a) - F(b). By default what the model
-            predicts. A list gives one per text.
+        target: Class index or name, token or id; ``predicted`` (default) is what the model predicts, ``gold`` the right
+            answer from `labels`; a tuple (a, b) is a contrast, F(a) - F(b). A list gives one per text. By default, an
+            encoder-decoder's target is its target text. A class named like one of these words goes before it; a token
+            is then given by its id.
         output: F: ``log-odds`` (default of classifiers), ``logit``, less the mean over all (default of language
             models), ``log-probability`` (default of encoder-decoders: summed over the target), ``probability`` (as
             published).
@@ -67,6 +72,8 @@ def attribute(
             target tokens (encoder-decoders); needed for token classifiers.
         kind: Only this kind of attention.
         keep: ``maps``, or ``heads`` for one number per head only.
+        labels: With ``target="gold"``: right classes, one per text (per word for token classifiers); reference texts of
+            an encoder-decoder; tokens of a language model, by default the one that follows in the text.
         on_progress: Called with layers done and layers in all.
         cancel: Says whether to stop.
 
@@ -88,8 +95,39 @@ def attribute(
     expect_model(model)
     several = isinstance(text, list) or hasattr(text, "column_names")
     plan = Plan.of(model, output, rule, steps, tolerance, position, kind)
-    examples = model.encode(text if several else [text])
-    found = targets.goals(model, plan.task, examples, target, position)
+    texts, right = _with_labels(model, plan.task, text if several else [text], labels, target, several)
+    examples = model.encode(texts)
+    found = targets.goals(model, plan.task, examples, target, position, right)
+    finished = attributions(model, examples, found, plan, keep, on_progress, cancel)
+    return finished if several else finished[0]
+
+
+def _with_labels(model: HeadModel, task: Task, texts: Any, labels: Any, target: Any, several: bool) -> tuple[Any, Any]:
+    """Texts and what `targets.goals` takes as labels; references of an encoder-decoder become its target texts."""
+    right = labels_from(texts, labels, model.model.config) if gold.asked(target, None) else labels
+    if right is not None and not several and not (isinstance(right, list) and task != "words"):
+        right = [right]
+    if task != "translation" or right is None:
+        return texts, right
+    if not gold.asked(target, None):
+        raise InputError(f'labels= are the right answers of target="gold", got target={target!r}')
+    listed = as_texts(texts)
+    pairs = [i for i, one in enumerate(listed) if isinstance(one, tuple)]
+    if pairs:
+        raise InputError(f"text {pairs[0]} already is a pair of source and target; leave labels out")
+    return list(zip(listed, references(right, len(listed)), strict=True)), None
+
+
+def attributions(
+    model: HeadModel,
+    examples: list[Example],
+    found: list[Goal],
+    plan: "Plan",
+    keep: Literal["maps", "heads"] = "maps",
+    on_progress: Progress | None = None,
+    cancel: Cancel | None = None,
+) -> list[Attribution]:
+    """Attribute encoded texts, each with its goal; arguments and errors as in `attribute`."""
     check_fits(
         _bytes(examples, plan.sites) if keep == "maps" else 0.0,
         "cpu",
@@ -112,8 +150,7 @@ def attribute(
             "and .notes say what each layer reached",
             stacklevel=2,
         )
-    finished = [draft.finish(model) for draft in drafts]
-    return finished if several else finished[0]
+    return [draft.finish(model) for draft in drafts]
 
 
 @dataclass
@@ -180,19 +217,40 @@ def walk(
     with _in_float32(model, common) as used, _padding(used, examples, plan.task) as pad_id, held(used):
         sites = [used.site(s.kind, s.layer) for s in plan.sites]
         for group in groups if groups is not None else [range(len(examples))]:
-            for batch in _batches(used, examples, pad_id, group):
+            waiting = [(batch.index, sites) for batch in _batches(used, examples, pad_id, group)]
+            while waiting:
+                index, todo = waiting.pop(0)
                 if cancel is not None and cancel():
                     raise Cancelled("the attribution was cancelled")
-                current = _clean(used, batch, [found[i] for i in batch.index], plan, sites)
-                notes = list(common)
-                for site, layer in integrate(
-                    current, sites, rule=rule, tolerance=plan.tolerance, cancel=cancel, notes=notes
-                ):
-                    take(current, layer, model.site(site.kind, site.layer), notes)
-                    done += len(batch)
-                    if on_progress is not None:
-                        on_progress(done, total)
-                del current
+                left = list(todo)
+                failure: Any = None
+                try:
+                    batch = collate([examples[i] for i in index], index, pad_id, used.device)
+                    current = _clean(used, batch, [found[i] for i in index], plan, todo)
+                    notes = list(common)
+                    for site, layer in integrate(
+                        current, todo, rule=rule, tolerance=plan.tolerance, cancel=cancel, notes=notes
+                    ):
+                        take(current, layer, model.site(site.kind, site.layer), notes)
+                        left.remove(site)
+                        done += len(index)
+                        if on_progress is not None:
+                            on_progress(done, total)
+                except (RuntimeError, MemoryError) as error:
+                    if not ran_out(error) and (len(index) == 1 or not isinstance(error, MemoryLimitError)):
+                        raise
+                    if len(index) == 1:
+                        raise MemoryLimitError(
+                            f"memory ran out with one text of {len(examples[index[0]])} positions at a time: use a "
+                            f"shorter text, a smaller dtype or a larger device ({reason(error)})"
+                        ) from None
+                    failure = reason(error)  # the error itself would keep the frames and their tensors alive
+                current = batch = layer = None  # type: ignore[assignment]
+                if failure is not None:
+                    release(used.device)
+                    half = (len(index) + 1) // 2
+                    common.append(f"Memory ran out; going on with {half} texts at a time.")
+                    waiting[:0] = [(index[:half], left), (index[half:], left)]
             if after is not None:
                 after(done // len(plan.sites))
 

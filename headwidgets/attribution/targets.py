@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headwidgets.attribution import gold
 from headwidgets.errors import InputError, UnsupportedError
 from headwidgets.text.encoding import encode_side, segments_of
 from headwidgets.text.examples import Example
@@ -86,19 +87,26 @@ class Goal:
     name: str = ""
 
 
-def goals(model: Any, task: Task, examples: Sequence[Example], target: Any, position: Any) -> list[Goal]:
+def goals(
+    model: Any, task: Task, examples: Sequence[Example], target: Any, position: Any, labels: Any = None
+) -> list[Goal]:
     """One goal per example, from the user's ``target=`` and ``position=`` (a list gives one per text).
 
     Raises:
-        InputError: an unknown class or token, or a position outside the text.
+        InputError: an unknown class or token, labels that do not fit, or a position outside the text.
     """
     n = len(examples)
     targets = _spread(target, n, "target")
+    right: list[gold.Answer | None] = [None] * n
+    if task != "translation" and gold.asked(target, _names(model, task)):
+        right = gold.answers(model, task, examples, labels, lambda label: _token(model, label))
+    elif labels is not None:
+        raise InputError(f'labels= are the right answers of target="gold", got target={target!r}')
     positions = _spread(position, n, "position")
     found = []
     for i, example in enumerate(examples):
         where = f"text {i}" if n > 1 else "the text"
-        goal = _goal(model, task, example, targets[i], positions[i], where)
+        goal = _goal(model, task, example, targets[i], positions[i], where, right[i])
         found.append(goal)
     return found
 
@@ -111,7 +119,9 @@ def _spread(value: Any, n: int, name: str) -> list[Any]:
     return list(value)
 
 
-def _goal(model: Any, task: Task, example: Example, target: Any, position: Any, where: str) -> Goal:
+def _goal(
+    model: Any, task: Task, example: Example, target: Any, position: Any, where: str, right: gold.Answer | None
+) -> Goal:
     if task == "translation":
         return _translation_goal(model, example, target, position, where)
     places: list[int] = []
@@ -130,11 +140,19 @@ def _goal(model: Any, task: Task, example: Example, target: Any, position: Any, 
     else:
         places = [_place(position, len(example.source), where)]
     if task == "values":
-        if target not in (None, 0):
+        if target not in (None, 0, gold.PREDICTED):
             raise InputError(f"this model predicts one number; target= must be left out, got {target!r}")
         return Goal(places, [0], None, "value")
-    plus, minus, name = _targets(model, task, target)
+    return _at_place(model, task, target, places, places[0] if places else 0, right)
+
+
+def _at_place(model: Any, task: Task, target: Any, places: list[int], place: int, right: gold.Answer | None) -> Goal:
+    plus, minus, name = _targets(model, task, target, place, right)
     return Goal(places, [plus], None if minus is None else [minus], name)
+
+
+def _names(model: Any, task: Task) -> list[str] | None:
+    return class_names(model.model.config) if task in ("classes", "several", "words") else None
 
 
 def _place(position: Any, length: int, where: str) -> int:
@@ -147,22 +165,29 @@ def _place(position: Any, length: int, where: str) -> int:
     return int(position) % length
 
 
-def _targets(model: Any, task: Task, target: Any) -> tuple[int, int | None, str]:
-    if target is None:
+def _targets(model: Any, task: Task, target: Any, place: int, right: gold.Answer | None) -> tuple[int, int | None, str]:
+    """Target, the contrast's other side, and a name, which is empty where a prediction is still to be known."""
+    names = _names(model, task)
+    word = gold.word(target, names)
+    if target is None or word == gold.PREDICTED:
         return -1, None, ""
     if isinstance(target, tuple):
         if len(target) != 2:
             raise InputError(f"a contrast is a tuple of two targets, got {len(target)}")
-        (plus, _, a), (minus, _, b) = _targets(model, task, target[0]), _targets(model, task, target[1])
-        if plus == minus or -1 in (plus, minus):
+        (plus, _, a), (minus, _, b) = (_targets(model, task, side, place, right) for side in target)
+        if plus == minus:
             raise InputError(f"a contrast needs two different targets, got {target!r}")
-        return plus, minus, f"{a} against {b}"
-    if task in ("classes", "several", "words"):
-        names = class_names(model.model.config)
+        return plus, minus, f"{a} against {b}" if a and b else ""
+    if word == gold.GOLD:
+        assert right is not None
+        index = right(place)
+        if index < 0:  # a text that was cut off says nothing there
+            return -1, None, ""
+    elif names is not None:
         index = class_index(target, names, "target")
-        return index, None, names[index]
-    index = _token(model, target)
-    return index, None, token_name(model, index)
+    else:
+        index = _token(model, target)
+    return index, None, names[index] if names is not None else token_name(model, index)
 
 
 def _token(model: Any, target: Any) -> int:
@@ -194,16 +219,19 @@ def _translation_goal(model: Any, example: Example, target: Any, position: Any, 
     assert example.target is not None
     labels = target_labels(model, example)
     if position is None:
-        if target is not None:
+        places = list(range(len(labels)))
+        if target == gold.PREDICTED and isinstance(example.text, tuple):
+            return Goal(places, [-1] * len(labels), None, "")
+        if target not in (None, gold.GOLD, gold.PREDICTED):
             raise InputError("the target of an encoder-decoder is the text itself, as (source, target); to choose one "
                              "token, say where with position=")  # fmt: skip
-        return Goal(list(range(len(labels))), labels, None, model.tokenizer.decode(labels, skip_special_tokens=True))
+        return Goal(places, labels, None, model.tokenizer.decode(labels, skip_special_tokens=True))
     place = _place(position, len(example.target), where)
-    if target is None:
-        chosen = labels[place] if place < len(labels) else -1
-        return Goal([place], [chosen], None, token_name(model, chosen) if chosen >= 0 else "")
-    plus, minus, name = _targets(model, "next", target)
-    return Goal([place], [plus], None if minus is None else [minus], name)
+
+    def right(at: int) -> int:
+        return labels[at] if at < len(labels) else -1
+
+    return _at_place(model, "next", gold.GOLD if target is None else target, [place], place, right)
 
 
 def target_labels(model: Any, example: Example) -> list[int]:
@@ -324,11 +352,22 @@ def settle(model: Any, read: Reader, found: Sequence[Goal], outputs: Any) -> Non
     logits = read.logits(outputs, rows)
     predicted = logits.argmax(-1)
     read.plus = torch.where(read.plus < 0, predicted, read.plus)
-    names = class_names(model.model.config) if read.task in ("classes", "several", "words") else None
+    if read.minus is not None:
+        read.minus = torch.where(read.minus < 0, predicted, read.minus)
     for i, goal in enumerate(found):
         goal.plus = read.plus[i, : len(goal.plus)].tolist()
+        if goal.minus is not None and read.minus is not None:
+            goal.minus = read.minus[i, : len(goal.minus)].tolist()
         if not goal.name:
-            goal.name = names[goal.plus[0]] if names else token_name(model, goal.plus[0])
+            goal.name = _named(model, read.task, goal.plus)
+            if goal.minus is not None:
+                goal.name += f" against {_named(model, read.task, goal.minus)}"
+        if goal.minus == goal.plus:
+            raise InputError(
+                f"a contrast needs two different targets, but for text {i} both are {goal.name.split(' against ')[0]!r}"
+                if len(found) > 1
+                else f"a contrast needs two different targets, but both are {goal.name.split(' against ')[0]!r}"
+            )
     if read.output == "value":
         return
     for index in (read.plus, read.minus):
@@ -347,12 +386,47 @@ def settle(model: Any, read: Reader, found: Sequence[Goal], outputs: Any) -> Non
                     "choose output='logit' or another target"
                 )
 
+    _check_others(read, found, logits)
+
+
+def _check_others(read: Reader, found: Sequence[Goal], logits: Tensor) -> None:
+    """Where everything else is impossible, log-odds and centred logits are infinite."""
+    if read.output not in ("log-odds", "logit") or read.minus is not None or read.task == "several":
+        return
+    impossible = torch.isneginf(logits)
+    count = impossible.sum(-1)
+    bad = count > 0 if read.output == "logit" else count >= logits.shape[-1] - 1
+    for i, goal in enumerate(found):
+        if bool((bad & read.mask)[i].any()):
+            raise InputError(
+                f"the {read.output} of target {goal.name!r} is infinite, since the model gives other targets no "
+                "probability at all (a logit of minus infinity); take output='probability', or a contrast of two"
+            )
+
+
+def _named(model: Any, task: Task, index: list[int]) -> str:
+    if task in ("classes", "several", "words"):
+        return class_names(model.model.config)[index[0]]
+    if len(index) > 1:
+        return str(model.tokenizer.decode(index, skip_special_tokens=True))
+    return token_name(model, index[0])
+
 
 def saturation(output: str, value: float, goal: Goal) -> str | None:
-    """A sentence when a probability hardly moves any more."""
-    if output != "probability" or goal.minus is not None or SATURATED <= value <= 1 - SATURATED:
+    """A sentence when the output hardly moves any more, so that little is left to attribute."""
+    several = len(goal.plus) > 1
+    if output == "log-probability" and goal.minus is None and value > -SATURATED * len(goal.plus):
+        near = f"The log-probability of {goal.name!r} is {value:.2e}, so near to 0 that"
+    elif output == "probability" and goal.minus is None and not SATURATED <= value <= 1 - SATURATED:
+        near = f"The probability of {goal.name!r} is {value:.6f}, where"
+    elif output == "probability" and goal.minus is not None and abs(value) > 1 - SATURATED:
+        near = f"The difference of probabilities, {goal.name}, is {value:.6f}, where"
+    else:
         return None
+    instead = "'log-probability', or the 'logit' of one position=," if several else "'logit' or 'log-odds'"
+    if several and output == "log-probability":
+        instead = "'logit' with one position="
     return (
-        f"The probability of {goal.name!r} is {value:.6f}, where it is almost flat; output='logit' or 'log-odds' shows "
-        "what still moves underneath."
+        f"{near} it is almost flat: attributions are tiny, and rounding may keep the integration error from closing; "
+        f"output={instead} shows what still moves underneath."
     )
