@@ -12,9 +12,10 @@ from headwidgets.attribution.relevance.ledger import Floats, Ledger, Mixed
 from headwidgets.attribution.relevance.propagate import propagate, stack_of
 from headwidgets.attribution.relevance.result import Leaks, Relevance
 from headwidgets.attribution.relevance.rules import RULES, Rule, RuleName
+from headwidgets.attribution.relevance.tracing import InPlace
 from headwidgets.attribution.tally import Tally, chunks, singles
 from headwidgets.attribution.targets import Goal
-from headwidgets.errors import Cancelled, InputError
+from headwidgets.errors import Cancelled, InputError, UnsupportedError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.scores import HeadScores
@@ -154,6 +155,11 @@ class _Asked:
         if isinstance(eps, bool) or not isinstance(eps, (int, float)) or not 0 < eps < 1:
             raise InputError(f"expected eps as a number above 0 and below 1, got {eps!r}")
         check_model(model)
+        if not all(site.has_map for site in model.sites):
+            raise UnsupportedError(
+                f"{type(model.model).__name__} attends in a sliding band that it writes piece by piece, through which "
+                "relevance cannot be followed; take method='taylor' or 'ablation'"
+            )
         self.model, self.sign, self.target = model, sign, target
         self.task = targets.task_of(model)
         self.positions = self._places(positions)
@@ -315,7 +321,7 @@ class _Work:
         self.plain: dict[str, int] = {}
         self.notes: list[str] = []
         self.seen = 0
-        self.apart = False
+        self.apart = self.copies = False
 
     def batches(self, used: HeadModel, group: list[int]) -> Any:
         """Padded batches of a chunk."""
@@ -330,6 +336,9 @@ class _Work:
         """One batch; texts one at a time where the family mixes them in its first dimension."""
         try:
             self._run(used, batch)
+        except InPlace:
+            self.copies = True
+            self.run(used, batch)
         except Mixed:
             self.apart = True
             for row in batch.index:
@@ -342,7 +351,7 @@ class _Work:
         sums = {site: np.zeros((len(batch), site.n_heads)) for site in used.sites}
         counts = {site: np.zeros(len(batch)) for site in used.sites}
         books = Leaks(self.leaks.shapes)
-        for _, valid in propagate(used, batch, read, goals, self.asked.rule, ledger):
+        for _, valid in propagate(used, batch, read, goals, self.asked.rule, ledger, self.copies):
             books.add(ledger, valid)
             for site, (signed, absolute) in ledger.heads.items():
                 numbers = signed if self.asked.sign == "signed" else absolute

@@ -32,7 +32,7 @@ class HeadProbe(torch.autograd.Function):
     def forward(ctx: Any, heads: Tensor, ledger: Ledger, site: Site, mask: Tensor) -> Tensor:
         """Unchanged."""
         ctx.seen = ledger, site, mask
-        return heads.view_as(heads)
+        return heads.clone()
 
     @staticmethod
     def backward(ctx: Any, relevance: Tensor) -> Any:
@@ -49,7 +49,7 @@ class BlockProbe(torch.autograd.Function):
     def forward(ctx: Any, hidden: Tensor, ledger: Ledger, place: Place, leaving: bool) -> Tensor:
         """Unchanged."""
         ctx.seen = ledger, place, leaving
-        return hidden.view_as(hidden)
+        return hidden.clone()
 
     @staticmethod
     def backward(ctx: Any, relevance: Tensor) -> Any:
@@ -74,14 +74,14 @@ def stack_of(site: Site) -> str:
 
 
 @contextmanager
-def traced(model: Any, rule: Rule, ledger: Ledger, batch: Batch) -> Iterator[list[Tensor]]:
+def traced(model: Any, rule: Rule, ledger: Ledger, batch: Batch, copies: bool = False) -> Iterator[list[Tensor]]:
     """The forward pass in this block is traced; yields the list of the blocks' first inputs, where relevance ends.
 
     Everything is put back, also after an exception. The caller holds the model (`passes.held`).
     """
     owned: Callable[[], bool] = getattr(model.lock, "_is_owned", lambda: True)
     starts: list[Tensor] = []
-    tracing = Tracing(rule, ledger)
+    tracing = Tracing(rule, ledger, copies)
     masks = batch.query_mask
     probes = {s: partial(_probe, ledger, s, masks[s.kind]) for s in model.sites}
     with ExitStack() as stack:
@@ -195,7 +195,7 @@ def _start(args: Any, keywords: Any, starts: list[Tensor]) -> tuple[Any, Any]:
 
 
 def propagate(
-    model: Any, batch: Batch, read: Reader, goals: list[Goal], rule: Rule, ledger: Ledger
+    model: Any, batch: Batch, read: Reader, goals: list[Goal], rule: Rule, ledger: Ledger, copies: bool = False
 ) -> Iterator[tuple[int, Any]]:
     """One backward pass per target of the longest row; the ledger holds its books while a step is yielded.
 
@@ -206,7 +206,7 @@ def propagate(
         InputError: logits that are not finite.
     """
     keywords = forward_keywords(model, read, batch.inputs["input_ids"].shape[1])
-    with traced(model, rule, ledger, batch) as starts:
+    with traced(model, rule, ledger, batch, copies) as starts:
         outputs = model.forward(batch, **keywords)
         rows = torch.arange(len(batch), device=model.device)
         with torch.no_grad():

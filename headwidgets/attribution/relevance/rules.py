@@ -177,11 +177,14 @@ def added(rule: Rule, terms: Sequence[Tensor], shapes: Sequence[torch.Size], out
         above = sum((t.clamp(min=0) for t in terms), torch.zeros_like(out))
         below = sum((t.clamp(max=0) for t in terms), torch.zeros_like(out))
         plus, minus = 0.5 * relevance / (above + rule.eps), 0.5 * relevance / (below - rule.eps)
-        parts = [t.clamp(min=0) * plus + t.clamp(max=0) * minus for t in terms]
-        return _to_shapes(parts, shapes), {ONE_SIGN: _missing(above, below, relevance)}
+        split = [t.clamp(min=0) * plus + t.clamp(max=0) * minus for t in terms]
+        return _to_shapes(split, shapes), {ONE_SIGN: _missing(above, below, relevance)}
     share = relevance / stabilised(out, rule.eps)
-    constant = out - sum(terms, torch.zeros_like(out))
-    return _to_shapes([t * share for t in terms], shapes), {BIAS: share * constant} if len(terms) == 1 else {}
+    parts = _to_shapes([t * share for t in terms], shapes)
+    if len(terms) > 1:
+        return parts, {}
+    constant = torch.where(relevance == 0, torch.zeros_like(out), out - terms[0])  # a mask may be infinite
+    return parts, {BIAS: share * constant}
 
 
 def multiplied(rule: Rule, factors: Sequence[Tensor], constant: Any, relevance: Tensor) -> Spread:

@@ -39,12 +39,18 @@ class Step:
         spread: Of (tensors, output, relevance).
         units: Leading dimensions that one step treats apart (tokens, heads), for rescaling; 0 is a text.
         rest: Name of what is lost besides.
+        copies: Keep copies of what is read and made, since the model overwrites some.
     """
 
     run: Callable[..., Tensor]
     spread: Callable[[list[Tensor], Tensor, Tensor], Spread]
     units: int = 0
     rest: str = STABILISER
+    copies: bool = False
+
+
+class InPlace(Exception):  # control flow, never leaves this folder
+    """The model writes over a tensor that carries relevance: trace again with copies."""
 
 
 class Hand(torch.autograd.Function):
@@ -55,13 +61,18 @@ class Hand(torch.autograd.Function):
         """Compute; `tensors` are all that carries relevance."""
         made = step.run(*tensors)
         ctx.ledger, ctx.rule, ctx.step, ctx.place = ledger, rule, step, ledger.place
-        ctx.save_for_backward(*tensors, made)
+        made = made.clone() if made._is_view() else made
+        if step.copies:
+            ctx.kept = [t.clone() for t in (*tensors, made)]
+        else:
+            ctx.kept = None
+            ctx.save_for_backward(*tensors, made)
         return made
 
     @staticmethod
     def backward(ctx: Any, relevance: Tensor) -> Any:
         """Hand relevance down and enter what is lost."""
-        *tensors, made = ctx.saved_tensors
+        *tensors, made = ctx.saved_tensors if ctx.kept is None else ctx.kept
         ledger, step = ctx.ledger, ctx.step
         with torch.no_grad():
             parts, lost = step.spread(tensors, made, relevance)
@@ -104,9 +115,9 @@ def carriers(values: Any) -> list[Tensor]:
 class Tracing(TorchFunctionMode):
     """Gives every computation on what carries relevance its rule; belongs to the thread that runs the model."""
 
-    def __init__(self, rule: Rule, ledger: Ledger) -> None:
+    def __init__(self, rule: Rule, ledger: Ledger, copies: bool) -> None:
         super().__init__()
-        self.rule, self.ledger = rule, ledger
+        self.rule, self.ledger, self.copies = rule, ledger, copies
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -118,30 +129,27 @@ class Tracing(TorchFunctionMode):
         name, in_place = plain_name(func)
         if name in MOVES:
             return func(*args, **kwargs)
-        if name in HANDLED and not in_place:
-            return getattr(self, f"_{name}")(func, args, kwargs, given)
-        if name in SCALES and not in_place:
-            return func(*args, **kwargs).detach()
-        return self._other(name, in_place, func, args, kwargs, given)
+        if not in_place:
+            return self._computed(name, func, args, kwargs, given)
+        if not self.copies:
+            raise InPlace
+        target, *others = args  # the same out of place, then written where it was to be
+        args = (target.clone() if target.requires_grad else target, *others)
+        return target.copy_(self._computed(name, getattr(Tensor, name), args, kwargs, carriers((args, kwargs))))
 
-    def step(self, run: Any, tensors: list[Tensor], spread: Any, units: int = 0, rest: str = STABILISER) -> Tensor:
-        """Run one step."""
-        made: Tensor = Hand.apply(self.ledger, self.rule, Step(run, spread, units, rest), *tensors)  # type: ignore[no-untyped-call]
-        return made
-
-    def _other(self, name: str, in_place: bool, func: Any, args: Any, kwargs: Any, given: list[Tensor]) -> Any:
+    def _computed(self, name: str, func: Any, args: Any, kwargs: Any, given: list[Tensor]) -> Any:
+        """The rule of an operation."""
         call = _bound(func, args, kwargs)
-        known = name in ELEMENTWISE or name in SUMS or name in PRODUCTS
-        if in_place and (known or name in ("add", "sub", "mul", "div")):
-            raise UnsupportedError(
-                f"the model computes {name}_ in place on a tensor that carries relevance, which cannot be followed"
-            )
+        if name in HANDLED:
+            return getattr(self, f"_{name}")(func, args, kwargs, given)
+        if name in SCALES:
+            return func(*args, **kwargs).detach()
         if name in ELEMENTWISE and len(given) == 1:
             return self.passing(call, given[0])
         if name in SUMS and len(given) == 1:
             return self.step(call, given, lambda ts, out, r: rules.multilinear(self.rule, call, ts, [True], out, r))
         if name in PRODUCTS:
-            return self._product(func, args)
+            return self._bilinear(func, args[0], args[1])
         with torch.no_grad():
             made = func(*args, **kwargs)
         if isinstance(made, Tensor) and made.is_floating_point():
@@ -152,6 +160,11 @@ class Tracing(TorchFunctionMode):
                 "for it"
             )
         return made  # sizes, comparisons, indices
+
+    def step(self, run: Any, tensors: list[Tensor], spread: Any, units: int = 0, rest: str = STABILISER) -> Tensor:
+        """Run one step."""
+        made: Tensor = Hand.apply(self.ledger, self.rule, Step(run, spread, units, rest, self.copies), *tensors)  # type: ignore[no-untyped-call]
+        return made
 
     def passing(self, call: Any, x: Tensor) -> Tensor:
         """A function of single numbers."""
@@ -197,9 +210,6 @@ class Tracing(TorchFunctionMode):
         if not carriers(above):
             return func(above, below)
         return self.step(lambda x: func(x, below), [above], lambda ts, out, r: rules.multiplied(self.rule, ts, None, r))
-
-    def _product(self, func: Any, args: Any) -> Tensor:
-        return self._bilinear(func, args[0], args[1])
 
     def _bilinear(self, call: Any, a: Tensor, b: Tensor, offset: Tensor | None = None) -> Tensor:
         needs = [a.requires_grad, b.requires_grad]
