@@ -12,6 +12,7 @@ from headwidgets.attribution.effects import Patching
 from headwidgets.attribution.importance import importance
 from headwidgets.attribution.patching import patch
 from headwidgets.attribution.paths import attribute
+from headwidgets.attribution.relevance import Relevance, propagate_relevance
 from headwidgets.attribution.result import Attribution
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "CorrelationDifference",
     "Effectiveness",
     "Patching",
+    "Relevance",
     "ablate",
     "attribute",
     "compare_correlations",
@@ -27,4 +29,5 @@ __all__ = [
     "effectiveness",
     "importance",
     "patch",
+    "propagate_relevance",
 ]
