@@ -9,6 +9,7 @@ import { draw as drawDashboard } from "./dashboard/draw.js";
 import { draw as drawGrid } from "./grid/draw.js";
 import { asDocument, missing } from "./mounting.js";
 import { draw as drawPruning } from "./pruning/draw.js";
+import { draw as drawTree } from "./tree/draw.js";
 
 type Named<N extends Document["document"]> = Extract<Document, { document: N }>;
 type Draw<D> = (document: D, options: DrawOptions, buffer?: Buffer) => Picture;
@@ -18,6 +19,7 @@ export const draws: { readonly [N in Document["document"]]?: Draw<Named<N>> } = 
   attention: drawAttention,
   attribution: drawAttribution,
   pruning: drawPruning,
+  tree: drawTree,
   dashboard: drawDashboard,
 };
 

@@ -6,5 +6,6 @@ import { mountStatic as dashboard } from "./dashboard/mount.js";
 import { mountStatic as grid } from "./grid/static.js";
 import type { Mounts } from "./mounting.js";
 import { mountStatic as pruning } from "./pruning/static.js";
+import { mountStatic as tree } from "./tree/static.js";
 
-export const mounts: Mounts = { grid, attention, attribution, pruning, dashboard };
+export const mounts: Mounts = { grid, attention, attribution, pruning, tree, dashboard };

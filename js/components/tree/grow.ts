@@ -68,7 +68,9 @@ export function candidatesOf(
   }
   entries.sort(
     (a, b) =>
-      b.edge.layer - a.edge.layer || (order === "published" ? 0 : b.edge.weight - a.edge.weight) || a.at - b.at,
+      b.edge.layer - a.edge.layer ||
+      (order === "published" ? 0 : b.edge.weight - a.edge.weight) ||
+      a.at - b.at,
   );
   let top = -1;
   for (let position = 0; position < count; position += 1) {
@@ -76,7 +78,17 @@ export function candidatesOf(
     if (top < 0 || (gathered[position] ?? 0) > (gathered[top] ?? 0)) top = position;
   }
   const { floor, heaviest } = level;
-  return { count, root, layers, floor, heaviest, top, edges: entries.map(({ edge }) => edge), peak, terminal };
+  return {
+    count,
+    root,
+    layers,
+    floor,
+    heaviest,
+    top,
+    edges: entries.map(({ edge }) => edge),
+    peak,
+    terminal,
+  };
 }
 
 /** Grow the tree with tau and lambda. */
@@ -88,7 +100,8 @@ export function grow(from: Candidates, threshold: number, penalty: number): Grow
   let objective = 0;
   for (const edge of from.edges) {
     if (!placed[edge.query] || placed[edge.key]) continue;
-    if (!(edge.weight > threshold * (from.peak[edge.layer] ?? Number.NaN)) || !(edge.weight > price)) continue;
+    if (!(edge.weight > threshold * (from.peak[edge.layer] ?? Number.NaN)) || !(edge.weight > price))
+      continue;
     placed[edge.key] = true;
     edges.push(edge);
     objective += edge.weight - price;

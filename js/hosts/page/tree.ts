@@ -1,0 +1,4 @@
+import { mountStatic } from "../../components/tree/static.js";
+import { showPage } from "../show.js";
+
+showPage({ tree: mountStatic });
