@@ -66,8 +66,11 @@ export function paint(element: Element & { markup?: string }, markup: string): v
 /** One of several buttons is on; arrow keys move between them. */
 export interface Choice {
   readonly element: HTMLElement;
-  show(options: readonly (readonly [string, string])[], chosen: string): void;
+  show(options: readonly Option[], chosen: string): void;
 }
+
+/** A value and what the reader sees; a hint; and why it cannot be chosen, which empty is when it can. */
+export type Option = readonly [value: string, text: string, hint?: string, refused?: string];
 
 /** Tabs or a segmented switch: a radio group of buttons. */
 export function choice(label: string, signal: AbortSignal, chosen: (value: string) => void): Choice {
@@ -83,7 +86,7 @@ export function choice(label: string, signal: AbortSignal, chosen: (value: strin
     "click",
     (event) => {
       const button = event.target instanceof Element ? event.target.closest("button") : null;
-      if (button?.getAttribute("aria-checked") === "false") pick(button);
+      if (button?.getAttribute("aria-checked") === "false" && isOpen(button)) pick(button);
     },
     signal,
   );
@@ -98,7 +101,12 @@ export function choice(label: string, signal: AbortSignal, chosen: (value: strin
       const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
       if (step === undefined || at < 0) return;
       event.preventDefault();
-      pick(buttons[(at + step + buttons.length) % buttons.length]);
+      for (let next = 1; next < buttons.length; next += 1) {
+        const button = buttons[(at + step * next + buttons.length * next) % buttons.length];
+        if (button === undefined || !isOpen(button)) continue;
+        pick(button);
+        return;
+      }
     },
     signal,
   );
@@ -109,9 +117,13 @@ export function choice(label: string, signal: AbortSignal, chosen: (value: strin
       if (key !== shown) {
         shown = key;
         element.replaceChildren(
-          ...options.map(([value, text]) =>
-            h("button", { type: "button", role: "radio", "data-value": value }, text),
-          ),
+          ...options.map(([value, text, hint = "", refused = ""]) => {
+            const button = h("button", { type: "button", role: "radio", "data-value": value }, text);
+            // Not `disabled`: a pointer must be able to find out why.
+            if (refused !== "") set(button, "aria-disabled", "true");
+            if (hint !== "" || refused !== "") set(button, "title", refused || hint);
+            return button;
+          }),
         );
       }
       for (const button of element.children) {
@@ -122,6 +134,10 @@ export function choice(label: string, signal: AbortSignal, chosen: (value: strin
       element.hidden = options.length < 2;
     },
   };
+}
+
+function isOpen(button: Element): boolean {
+  return button.getAttribute("aria-disabled") !== "true";
 }
 
 /** A check box with its label. */

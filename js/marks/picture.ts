@@ -5,7 +5,7 @@ import type { KindName, Provenance } from "../wire/types.js";
 import { el, escapeText, rect, text } from "./svg.js";
 import { wrap } from "./text.js";
 
-export type MapView = "attribution" | "attention" | "both";
+export type MapView = "attention" | "norm" | "attribution" | "both";
 
 export interface DrawOptions {
   readonly theme: Theme;
@@ -32,7 +32,7 @@ export interface Picture {
 /** Above this number of marks a picture uses one embedded image. */
 export const MARK_LIMIT = 2500;
 
-const VIEWS: readonly MapView[] = ["attribution", "attention", "both"];
+const VIEWS: readonly MapView[] = ["attention", "norm", "attribution", "both"];
 const KINDS: readonly KindName[] = ["encoder", "decoder", "cross"];
 
 /** Options from the outside world, completed and checked. */

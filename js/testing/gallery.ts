@@ -16,6 +16,7 @@ import type {
 } from "../wire/types.js";
 import { GRIDS } from "./grids.js";
 import * as texts from "./texts.js";
+import { TREES } from "./trees.js";
 import {
   attentionDocument,
   attentionMap,
@@ -23,6 +24,7 @@ import {
   attributionMap,
   estimate,
   gridDocument,
+  normMap,
   pruningDocument,
   translationDocument,
 } from "./views.js";
@@ -33,10 +35,29 @@ const THREE: HeadRef[] = [
   ["encoder", 4, 0],
 ];
 
+/** A document in another view, without maps of it: they come on demand. */
+function inView<D extends AttentionDocument | AttributionDocument>(document: D, view: HeadMap["view"]): D {
+  return { ...document, view };
+}
+
 /** Everything that has a picture, by name; `live` ones have a kernel. */
 export const fixtures: Readonly<Record<string, () => Document>> = {
   attention: () => attentionDocument(texts.ENGLISH),
   "attention-three": () => attentionDocument(texts.ENGLISH, 12, 12, THREE),
+  "attention-norm": () => inView(attentionDocument(texts.ENGLISH, 12, 12, THREE), "norm"),
+  "attention-norm-matrix": () => ({
+    ...inView(attentionDocument(texts.ENGLISH, 12, 12, THREE), "norm"),
+    mode: "matrix",
+  }),
+  "attention-attribution": () => inView(attentionDocument(texts.ENGLISH), "attribution"),
+  "attention-attribution-matrix": () => ({
+    ...inView(attentionDocument(texts.ENGLISH, 12, 12, THREE), "attribution"),
+    mode: "matrix",
+  }),
+  "attention-lacking": () => ({
+    ...attentionDocument(texts.ENGLISH),
+    lacking: { attribution: "No attribution: BertModel has no prediction that attribution can follow." },
+  }),
   "attention-matrix": () => ({ ...attentionDocument(texts.ENGLISH, 12, 12, THREE), mode: "matrix" }),
   "attention-128": () => ({ ...attentionDocument(texts.longText(128)), mode: "matrix" }),
   "attention-512": () => ({ ...attentionDocument(texts.longText(512)), mode: "matrix" }),
@@ -51,6 +72,8 @@ export const fixtures: Readonly<Record<string, () => Document>> = {
   "attention-cross": () => translationDocument(texts.ENGLISH, texts.FRENCH),
   attribution: () => attributionDocument(texts.ENGLISH),
   "attribution-head": () => attributionDocument(texts.ENGLISH, 12, 12, ["encoder", 4, 3]),
+  "attribution-norm": () => inView(attributionDocument(texts.ENGLISH), "norm"),
+  "attribution-norm-head": () => inView(attributionDocument(texts.HEBREW, 12, 12, ["encoder", 4, 3]), "norm"),
   "attribution-hebrew": () => attributionDocument(texts.HEBREW),
   "attribution-128": () => attributionDocument(texts.longText(128)),
   "attribution-hostile": () => attributionDocument(texts.HOSTILE),
@@ -58,6 +81,7 @@ export const fixtures: Readonly<Record<string, () => Document>> = {
   "attribution-one": () => attributionDocument(texts.ONE, 24, 16),
   ...Object.fromEntries(Object.entries(GRIDS).map(([name, grid]) => [`grid-${name}`, () => grid])),
   pruning: () => pruningDocument(),
+  ...TREES,
   dashboard: () => ({
     schema: 1,
     document: "dashboard",
@@ -82,9 +106,10 @@ function fakeMap(
 ): HeadMap {
   const panel = document.panels.find((one) => one.kind === head[0]);
   if (panel === undefined) throw new Error(`no panel for ${head.join(" ")}`);
-  return view === "attention"
-    ? attentionMap(head, panel.query, panel.key)
-    : attributionMap(head, panel.query, panel.key, panel.heads);
+  if (view === "norm") return normMap(head, panel.query, panel.key);
+  if (view === "attention") return attentionMap(head, panel.query, panel.key);
+  const map = attributionMap(head, panel.query, panel.key, panel.heads);
+  return { ...map, about: "log-odds of “positive”", unit: "log-odds" };
 }
 
 function liveAttention(el: HTMLElement, first: AttentionDocument, theme: Theme): void {
@@ -98,18 +123,22 @@ function liveAttention(el: HTMLElement, first: AttentionDocument, theme: Theme):
     onMode: (mode) => change({ mode }),
     onHideSpecial: (hide_special) => change({ hide_special }),
     onWords: () => {},
-    onRequest: ({ id, head }) =>
+    onView: (view) => change({ view: view === "both" ? "attention" : view }),
+    onRequest: ({ id, head, view }) =>
       answerLater(() =>
-        component.receive(
-          { id, answer: "head_map", map: fakeMap(props.document, head, "attention") },
-          undefined,
-        ),
+        component.receive({ id, answer: "head_map", map: fakeMap(props.document, head, view) }, undefined),
       ),
   });
 }
 
 function liveAttribution(el: HTMLElement, first: AttributionDocument, theme: Theme): void {
-  let props: AttributionProps = { document: first, theme, view: "both", words: false, hideSpecial: false };
+  let props: AttributionProps = {
+    document: first,
+    theme,
+    view: first.view ?? "both",
+    words: false,
+    hideSpecial: false,
+  };
   const change = (part: Partial<AttributionProps>): void => {
     props = { ...props, ...part };
     component.update(props);

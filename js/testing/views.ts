@@ -141,6 +141,27 @@ export function attentionDocument(
   };
 }
 
+/** A norm-based map: the weights of a head, each times the length of the key's vector, short for special tokens. */
+export function normMap(head: HeadRef, query: readonly Token[], key: readonly Token[]): HeadMap {
+  const values = attentionValues(head[1], Math.max(0, head[2]), query.length, key.length);
+  const random = generator(head[1] * 31 + 3);
+  const lengths = key.map((token) => (token.special ? 0.2 : 1.5 + 2 * random()));
+  values.forEach((weight, at) => {
+    values[at] = weight * (lengths[at % key.length] ?? 0);
+  });
+  const high = values.reduce((a, b) => Math.max(a, b), 0);
+  return {
+    head,
+    view: "norm",
+    values: packed(values, [query.length, key.length]),
+    low: 0,
+    high,
+    query_step: 1,
+    key_step: 1,
+    top: head[2] < 0 ? high : 1.25 * high,
+  };
+}
+
 /** Encoder, decoder and cross-attention of a translation. */
 export function translationDocument(source: readonly Token[], target: readonly Token[]): AttentionDocument {
   const kinds: readonly [KindName, readonly Token[], readonly Token[]][] = [

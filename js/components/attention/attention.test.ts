@@ -3,7 +3,13 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { DrawOptions } from "../../marks/picture.js";
 import { activeElements, found, parsedSvg, press } from "../../testing/dom.js";
 import * as texts from "../../testing/texts.js";
-import { attentionDocument, attentionMap, translationDocument } from "../../testing/views.js";
+import {
+  attentionDocument,
+  attentionMap,
+  attributionMap,
+  normMap,
+  translationDocument,
+} from "../../testing/views.js";
 import type { AttentionDocument, HeadMapRequest, HeadRef } from "../../wire/types.js";
 import { draw } from "./draw.js";
 import { type AttentionEvents, type AttentionProps, mount } from "./mount.js";
@@ -75,6 +81,29 @@ describe("draw", () => {
     expect(picture.svg).toContain("scaled to its own largest weight");
   });
 
+  it("draws the chosen view: its title, quantity and scale, and not the maps of another", () => {
+    const head: HeadRef = ["encoder", 3, 5];
+    const norm = normMap(head, texts.ENGLISH, texts.ENGLISH);
+    const signed = {
+      ...attributionMap(head, texts.ENGLISH, texts.ENGLISH, 12),
+      about: "logit of “x”",
+      unit: "nats",
+    };
+    const maps = [...attentionDocument(texts.ENGLISH).maps, { ...norm, top: 4 }, signed];
+    const document = { ...attentionDocument(texts.ENGLISH), maps, mode: "matrix" as const };
+    const texted = (view: "attention" | "norm" | "attribution"): string => {
+      const root = parsedSvg(draw({ ...document, view }, OPTIONS).svg);
+      return [...root.querySelectorAll("text")].map((one) => one.textContent).join("|");
+    };
+    expect(texted("attention")).toMatch(/Attention\|.*attention weight/);
+    expect(texted("norm")).toMatch(/Norm-based attention\|.*norm of the weighted vector\|0\|1\|2\|3\|4\|/);
+    expect(texted("norm")).toContain("attention weight times the length of the vector");
+    expect(texted("attribution")).toMatch(/Attribution\|.*attribution \(nats\)\|−/);
+    expect(texted("attribution")).toContain("logit of “x”: positive links support it");
+    const missing = draw({ ...document, maps: [norm], view: "attribution" }, OPTIONS).svg;
+    expect(missing).toContain("Small pictures: every head");
+  });
+
   it("names every head on show, with its kind where there are several", () => {
     expect(draw(DOCUMENTS.english as AttentionDocument, OPTIONS).svg).toContain("L0H1");
     expect(draw(DOCUMENTS.translation as AttentionDocument, OPTIONS).svg).toContain("cross.L2H1");
@@ -86,10 +115,12 @@ describe("mount", () => {
   let props: AttentionProps;
   let sent: HeadMapRequest[];
   let selected: HeadRef[][];
+  let views: string[];
   const events: AttentionEvents = {
     onSelected: (heads) => selected.push(heads),
     onMode() {},
     onHideSpecial() {},
+    onView: (view) => views.push(view),
     onRequest: (request) => sent.push(request),
   };
 
@@ -98,6 +129,7 @@ describe("mount", () => {
     document.body.append(el);
     sent = [];
     selected = [];
+    views = [];
     props = { document: attentionDocument(texts.ENGLISH), theme: "light" };
   });
   afterEach(() => el.remove());
@@ -147,6 +179,60 @@ describe("mount", () => {
         ["encoder", 1, 1],
       ],
     ]);
+    view.destroy();
+  });
+
+  it("toggles the view by mouse and keyboard, keeps the heads, and asks for the maps of the view", () => {
+    const view = mount(el, props, events);
+    const radio = (name: string): HTMLElement => found(el, `[data-value="${name}"]`);
+    radio("norm").click();
+    expect(views).toEqual(["norm"]);
+    view.update({ ...props, document: { ...props.document, view: "norm" } });
+    expect(radio("norm").getAttribute("aria-checked")).toBe("true");
+    expect(sent).toHaveLength(1);
+    expect(sent[0]).toMatchObject({ ask: "head_map", view: "norm", head: ["encoder", 3, 5] });
+    const map = normMap(["encoder", 3, 5], texts.ENGLISH, texts.ENGLISH);
+    view.receive({ id: sent[0]?.id ?? 0, answer: "head_map", map }, undefined);
+    expect(found(el, ".hw-maps").getAttribute("aria-label")).toContain("Norm of L3H5");
+    press(radio("norm"), "ArrowRight");
+    press(radio("norm"), "ArrowLeft");
+    expect(views).toEqual(["norm", "attribution", "norm"]);
+    expect(selected).toEqual([]);
+    view.destroy();
+  });
+
+  it("offers no view that is lacking, and says why", () => {
+    const lacking = { norm: "No norms in this family." };
+    const view = mount(el, { ...props, document: { ...props.document, lacking } }, events);
+    const norm = found(el, '[data-value="norm"]');
+    expect(norm.title).toBe("No norms in this family.");
+    expect(norm.getAttribute("aria-disabled")).toBe("true");
+    norm.click();
+    const attention = found(el, '[data-value="attention"]');
+    attention.focus();
+    press(attention, "ArrowRight");
+    expect(views).toEqual(["attribution"]);
+    view.destroy();
+  });
+
+  it("forgets a refusal that came after the view was left", () => {
+    const view = mount(el, { ...props, document: { ...props.document, view: "attribution" } }, events);
+    const id = sent[0]?.id ?? 0;
+    view.update(props);
+    view.receive({ id, answer: "error", message: "another view was chosen" }, undefined);
+    expect(found(el, ".hw-state").hidden).toBe(true);
+    view.update({ ...props, document: { ...props.document, view: "attribution" } });
+    expect(sent).toHaveLength(2);
+    view.destroy();
+  });
+
+  it("without a kernel offers the views whose maps were saved", () => {
+    const maps = [...props.document.maps, normMap(["encoder", 3, 5], texts.ENGLISH, texts.ENGLISH)];
+    const view = mountStatic(el, { ...props, document: { ...props.document, maps, view: "norm" } });
+    expect(found(el, ".hw-maps").getAttribute("aria-label")).toContain("Norm of L3H5");
+    expect(found(el, '[data-value="attribution"]').title).toContain("Not in this file");
+    found(el, '[data-value="attention"]').click();
+    expect(found(el, ".hw-maps").getAttribute("aria-label")).toContain("Attention of L3H5");
     view.destroy();
   });
 

@@ -11,6 +11,7 @@ import { headColor, headLegend, notesMark } from "../maps/labels.js";
 import { layoutOverview } from "../maps/overview.js";
 import { linesBody, type MapsInput, matrixBody, overviewBody } from "../maps/pictures.js";
 import { isRightToLeft, sameHead } from "../maps/positions.js";
+import { labelOf, titleOf, type View, viewInput } from "../maps/views.js";
 import { headsOf, panelOf, type Shown, shownOf } from "./model.js";
 
 /** Longest side of a text whose lines make a readable picture; longer ones are drawn as a matrix. */
@@ -18,30 +19,27 @@ export const MOST_LINES = 160;
 
 const EDGE = 8;
 
+/** What the thumbnails are of, whatever the view. */
+export const THUMBNAILS_NOTE =
+  "Small pictures: every head's attention, each scaled to its own largest weight.";
+
 /** The drawing input of what is shown. */
-export function inputOf(shown: Shown, colors: Palette, width: number): MapsInput {
-  return {
-    maps: shown.maps,
-    names: shown.names,
-    query: shown.query,
-    key: shown.key,
-    signed: false,
-    quantity: "attention weight",
-    unit: "",
-    palette: colors,
-    width,
-  };
+export function inputOf(shown: Shown, view: View, palette: Palette, width: number): MapsInput {
+  const { names, query, key } = shown;
+  return viewInput(shown.maps, view, "", { names, query, key, palette, width });
 }
 
 /** The picture of an attention document. */
 export function draw(document: AttentionDocument, options: DrawOptions, buffer?: Buffer): Picture {
   const colors = palette(options.theme);
   const width = Math.max(240, options.width) - 2 * EDGE;
+  const view = document.view ?? "attention";
+  const title = titleOf(document, view);
   const panel = panelOf(document, null);
   const heads = headsOf(document, panel.kind);
   const maps: MapValues[] = [];
   for (const head of heads) {
-    const map = document.maps.find((one) => one.view === "attention" && sameHead(one.head, head));
+    const map = document.maps.find((one) => one.view === view && sameHead(one.head, head));
     if (map !== undefined) maps.push(decodeMap(map, buffer));
   }
   const longest = maps.reduce((most, map) => Math.max(most, map.rows, map.columns), 0);
@@ -55,9 +53,7 @@ export function draw(document: AttentionDocument, options: DrawOptions, buffer?:
   const parts: string[] = [];
   const notes: string[] = [];
   const kinds = document.panels.length > 1 ? `${panel.label} · ` : "";
-  parts.push(
-    text(0, 15, fitText(document.title, 15, width, true), { size: 15, fill: colors.ink, bold: true }),
-  );
+  parts.push(text(0, 15, fitText(title, 15, width, true), { size: 15, fill: colors.ink, bold: true }));
   // A mark of direction behind a right-to-left sentence keeps its full stop at the sentence's own end.
   const end = isRightToLeft(panel.key) ? "\u200f" : "";
   const sentence = fitText(`${kinds}${document.text}`, 12, width);
@@ -65,21 +61,21 @@ export function draw(document: AttentionDocument, options: DrawOptions, buffer?:
   let y = 46;
   let right = Math.min(
     width,
-    Math.max(measure(document.title, 15, true), measure(`${kinds}${document.text}`, 12), 360),
+    Math.max(measure(title, 15, true), measure(`${kinds}${document.text}`, 12), 360),
   );
   if (shown.maps.length === 0) {
-    const view = overview(panel, colors, width, document, buffer);
-    parts.push(`<g transform="translate(0 ${y})">${view.svg}</g>`);
-    y += view.height;
-    right = Math.max(right, view.width);
-    notes.push("Every head's map, each scaled to its own largest weight.");
+    const all = overview(panel, colors, width, document, buffer);
+    parts.push(`<g transform="translate(0 ${y})">${all.svg}</g>`);
+    y += all.height;
+    right = Math.max(right, all.width);
+    notes.push(THUMBNAILS_NOTE);
   } else {
     if (lines) {
       const names = headLegend(shown.names, 0, y, width, colors, measure);
       parts.push(names.svg);
       y += names.height + 8;
     }
-    const input = inputOf(shown, colors, width);
+    const input = inputOf(shown, view, colors, width);
     const single = shown.names[0];
     if (!lines && shown.names.length === 1 && single !== undefined) {
       parts.push(text(0, y + 12, single, { fill: colors.ink, bold: true }));
@@ -112,7 +108,7 @@ export function draw(document: AttentionDocument, options: DrawOptions, buffer?:
     {
       width: right + 2 * EDGE,
       height: y + 2 * EDGE,
-      label: `${document.title}: attention ${what}`,
+      label: `${title}: ${labelOf(view).toLowerCase()} ${what}`,
       body: `<g transform="translate(${EDGE} ${EDGE})">${parts.join("")}</g>`,
     },
     options,

@@ -3,6 +3,7 @@ import type { AttentionDocument, AttentionPanel, HeadRef, KindName } from "../..
 import type { MapValues } from "../maps/head-map.js";
 import { MOST_HEADS } from "../maps/labels.js";
 import { countSpecial, headName, isRightToLeft, type Position, positionsOf } from "../maps/positions.js";
+import { viewNotes } from "../maps/views.js";
 
 /** The panel of a kind; the first selected head's kind when none is asked for. */
 export function panelOf(document: AttentionDocument, kind: KindName | null): AttentionPanel {
@@ -49,14 +50,20 @@ export function shownOf(
   const hidden = countSpecial(panel.key);
   if (hide && hidden > 0) {
     notes.push(
-      `${hidden} special ${hidden === 1 ? "token is" : "tokens are"} hidden; the weights of the others are as they were.`,
+      `${hidden} special ${hidden === 1 ? "token is" : "tokens are"} hidden; the numbers of the others are as they were.`,
     );
   }
+  const view = document.view ?? "attention";
+  notes.push(...viewNotes(maps));
   if (document.words)
-    notes.push("Positions are words: attention to a split word is summed, from it averaged.");
+    notes.push(
+      view === "attribution"
+        ? "Positions are words: what links of a split word carry is summed."
+        : "Positions are words: what goes to a split word is summed, what goes from it averaged.",
+    );
   const step = Math.max(queryStep, keyStep);
   if (step > 1)
-    notes.push(`Each row and column stands for ${step} neighbouring tokens (the mean of their weights).`);
+    notes.push(`Each row and column stands for ${step} neighbouring tokens (the mean of their numbers).`);
   if ([...query, ...key].some((position) => position.continued)) {
     notes.push("A hook before a token: it shares its character with the token before it.");
   }

@@ -2,19 +2,20 @@
 
 import { palette } from "../../theme/palette.js";
 import { type Buffer, decodeArray } from "../../wire/decode.js";
-import type { Answer, AttentionDocument, HeadMapRequest, HeadRef, KindName } from "../../wire/types.js";
-import type { Component, StaticProps } from "../component.js";
-import { check, choice, drawing, h, liveRegion, on, rootOf, say, set } from "../controls.js";
+import type { AttentionDocument, HeadRef, KindName } from "../../wire/types.js";
+import type { StaticProps } from "../component.js";
+import { check, choice, drawing, h, on, say, set } from "../controls.js";
 import { mountCellGrid } from "../maps/cell-grid.js";
+import { type TextComponent, type TextEvents, TextFrame } from "../maps/frame.js";
 import type { MapValues } from "../maps/head-map.js";
 import { headColor } from "../maps/labels.js";
 import { hitOverview, layoutOverview, overviewBox } from "../maps/overview.js";
 import { overviewBody } from "../maps/pictures.js";
 import { sameHead } from "../maps/positions.js";
 import { mountStage } from "../maps/stage.js";
-import { MapStore, toggled } from "../maps/store.js";
-import { observeWidth } from "../width.js";
-import { inputOf } from "./draw.js";
+import { toggled } from "../maps/store.js";
+import { labelOf, titleOf } from "../maps/views.js";
+import { inputOf, THUMBNAILS_NOTE } from "./draw.js";
 import { headsOf, nameOf, panelOf, shownOf } from "./model.js";
 
 export interface AttentionProps extends StaticProps<AttentionDocument> {
@@ -23,20 +24,11 @@ export interface AttentionProps extends StaticProps<AttentionDocument> {
 }
 
 /** What the user meant. */
-export interface AttentionEvents {
-  onSelected(selected: HeadRef[]): void;
+export interface AttentionEvents extends TextEvents {
   onMode(mode: AttentionDocument["mode"]): void;
-  onHideSpecial(hide: boolean): void;
-  /** Words or tokens as positions; absent where no kernel can compute the other. */
-  readonly onWords?: (words: boolean) => void;
-  /** A head's map is wanted; absent where no kernel answers. */
-  readonly onRequest?: (request: HeadMapRequest) => void;
 }
 
-export interface AttentionComponent extends Component<AttentionProps> {
-  /** An answer of the kernel; true when it was for this view. */
-  receive(answer: Answer, buffer: Buffer): boolean;
-}
+export type AttentionComponent = TextComponent<AttentionProps>;
 
 const HINTS = {
   lines: "Point at a token to see and read all of its links.",
@@ -45,66 +37,48 @@ const HINTS = {
 
 /** Mount the attention view into `el`. */
 export function mount(el: HTMLElement, first: AttentionProps, events: AttentionEvents): AttentionComponent {
-  const teardown = new AbortController();
-  const { signal } = teardown;
-  let props = first;
-  let kind: KindName | null = null;
   let several = false;
   let zoom = 1;
-  let width = 720;
-  let identity = "";
-  let failure = "";
-  let selection = "";
-
-  const root = rootOf(el, "attention", first.document.title, signal);
-  const live = liveRegion();
-  const readout = h("div", { class: "hw-readout" });
-  const state = h("div", { class: "hw-state" });
+  const hint = (): string => HINTS[frame.props.document.mode];
+  const frame = new TextFrame(el, first, events, { name: "attention", hint, render });
+  const { signal, root, live, state, readout } = frame;
   const notes = h("div", { class: "hw-notes" });
   const chips = h("div", { class: "hw-chips", role: "group", "aria-label": "Heads on show" });
-  const title = h("strong", {});
-  const kinds = choice("Kind of attention", signal, (value) => {
-    kind = value as KindName;
-    render();
-  });
   const modes = choice("Drawing", signal, (value) => events.onMode(value === "matrix" ? "matrix" : "lines"));
   const zooms = choice("Size of cells", signal, (value) => {
     zoom = Number(value);
-    render();
+    frame.render();
   });
-  const words = check("whole words", signal, (on) => events.onWords?.(on));
-  const special = check("hide special tokens", signal, (on) => events.onHideSpecial(on));
   const compare = check("several heads", signal, (on) => {
     several = on;
-    render();
+    frame.render();
   });
-  const tell = (text: string, spoken: boolean): void => {
-    say(readout, text === "" ? hint() : text);
-    if (spoken) say(live, text);
-  };
   const overview = mountCellGrid(signal, {
     pick(row, column, add) {
+      const { document } = frame.props;
       const head: HeadRef = [panel().kind, row, column];
-      const sameKind = props.document.selected.filter((other) => other[0] === head[0]);
+      const sameKind = document.selected.filter((other) => other[0] === head[0]);
       const chosen = toggled(sameKind, head, add || several);
       events.onSelected(chosen);
-      say(live, `${chosen.map((one) => nameOf(props.document, one)).join(", ")} selected`);
+      say(live, `${chosen.map((one) => nameOf(document, one)).join(", ")} selected`);
     },
-    told: tell,
+    told: frame.tell,
   });
-  const stage = mountStage(signal, tell);
-  const aside = h("div", { class: "hw-aside" }, overview.element);
+  const stage = mountStage(signal, frame.tell);
+  const caption = h("div", { class: "hw-notes" }, THUMBNAILS_NOTE);
+  const aside = h("div", { class: "hw-aside" }, overview.element, caption);
   const main = h("div", { class: "hw-main" }, chips, state, stage.element, readout, notes);
   root.append(
     h(
       "div",
       { class: "hw-bar" },
-      title,
-      kinds.element,
+      frame.title,
+      frame.kinds.element,
+      frame.views.element,
       modes.element,
       zooms.element,
-      words.element,
-      special.element,
+      frame.words.element,
+      frame.special.element,
       compare.element,
     ),
     h("div", { class: "hw-split" }, aside, main),
@@ -116,43 +90,26 @@ export function mount(el: HTMLElement, first: AttentionProps, events: AttentionE
     (event) => {
       const button = event.target instanceof Element ? event.target.closest("button") : null;
       const at = button instanceof HTMLElement ? Number(button.dataset.at) : Number.NaN;
-      const heads = headsOf(props.document, panel().kind);
+      const heads = headsOf(frame.props.document, panel().kind);
       if (heads[at] !== undefined) events.onSelected(heads.filter((_, other) => other !== at));
     },
     signal,
   );
-  const store = new MapStore(events.onRequest, render, 1 + Math.floor(Math.random() * 1e6) * 1000);
 
   function panel(): ReturnType<typeof panelOf> {
-    return panelOf(props.document, kind);
+    return panelOf(frame.props.document, frame.kind);
   }
 
-  function hint(): string {
-    return HINTS[props.document.mode];
-  }
-
-  function render(): void {
-    if (signal.aborted) return;
-    const { document, buffer, theme } = props;
+  function render({ document, buffer, theme }: AttentionProps): void {
     const colors = palette(theme);
-    set(root, "data-theme", theme);
-    set(root, "aria-label", document.title);
-    say(title, document.title);
-    const identityNow = JSON.stringify([document.text, document.provenance, document.panels.map(shapeOf)]);
-    store.load(document.maps, buffer, document.words, identityNow !== identity);
-    if (identityNow !== identity) failure = "";
-    identity = identityNow;
-    const selectionNow = JSON.stringify(document.selected);
-    if (selectionNow !== selection) {
-      selection = selectionNow;
-      const last = document.selected[document.selected.length - 1];
-      if (last !== undefined) kind = last[0];
-    }
+    const view = document.view ?? "attention";
+    frame.take(document.words);
     const now = panel();
     const heads = headsOf(document, now.kind);
-    kinds.show(
-      document.panels.map((one) => [one.kind, one.label]),
+    frame.controls(
       now.kind,
+      { view, words: document.words, hideSpecial: document.hide_special, title: titleOf(document, view) },
+      theme,
     );
     modes.show(
       [
@@ -172,10 +129,9 @@ export function mount(el: HTMLElement, first: AttentionProps, events: AttentionE
         : [],
       String(zoom),
     );
-    words.show(document.words, events.onWords !== undefined, events.onWords ? "" : "Needs a running kernel");
-    special.show(document.hide_special, true, "");
     compare.show(several, true, "Or hold Shift while you choose");
 
+    const { width } = frame;
     const t = now.thumbnails.shape[3] ?? 1;
     const layout = layoutOverview(
       now.layers,
@@ -186,6 +142,7 @@ export function mount(el: HTMLElement, first: AttentionProps, events: AttentionE
     );
     const beside = width - layout.width - 16 >= 400;
     set(root, "data-beside", beside);
+    caption.style.maxWidth = `${Math.max(200, layout.width)}px`;
     const marked = heads.map((head, at) => ({ layer: head[1], index: head[2], color: headColor(at, theme) }));
     overview.update({
       width: layout.width,
@@ -205,41 +162,41 @@ export function mount(el: HTMLElement, first: AttentionProps, events: AttentionE
     });
 
     const maps: MapValues[] = [];
-    const messages = [props.status ?? "", failure].filter((one) => one !== "");
+    const messages: string[] = [];
     for (const head of heads) {
-      const found = store.state({ view: "attention", head });
+      const found = frame.store.state({ view, head });
       if (found.status === "ready") maps.push(found.map);
       else messages.push(found.message);
     }
     if (heads.length === 0) messages.push("Choose a head in the overview to see where it looks.");
     const shown = shownOf(document, now, maps);
     showChips(heads, theme);
-    say(state, messages.join(" "));
-    state.hidden = messages.length === 0;
     const mainWidth = Math.max(280, beside ? width - layout.width - 16 : width);
     stage.element.hidden = maps.length === 0;
     if (maps.length > 0) {
-      const names = shown.names.join(", ");
       const drawn = stage.update({
-        input: inputOf(shown, colors, mainWidth - 2),
+        input: inputOf(shown, view, colors, mainWidth - 2),
         mode: document.mode,
         zoom,
-        label: `Attention of ${names}, drawn as ${document.mode}`,
+        label: `${labelOf(view)} of ${shown.names.join(", ")}, drawn as ${document.mode}`,
       });
       say(notes, [...drawn, ...shown.notes].join(" "));
     } else say(notes, "");
     const idle = ["", HINTS.lines, HINTS.matrix].includes(readout.textContent ?? "");
     if (idle) say(readout, hint());
-    store.want(heads.map((head) => ({ view: "attention", head })));
+    frame.finish(
+      messages,
+      heads.map((head) => ({ view, head })),
+    );
   }
 
   function showChips(heads: readonly HeadRef[], theme: AttentionProps["theme"]): void {
-    const key = JSON.stringify([heads, theme, props.document.panels.length]);
+    const key = JSON.stringify([heads, theme, frame.props.document.panels.length]);
     if (chips.dataset.key === key) return;
     chips.dataset.key = key;
     chips.replaceChildren(
       ...heads.map((head, at) => {
-        const name = nameOf(props.document, head);
+        const name = nameOf(frame.props.document, head);
         const swatch = h("span", { class: "hw-swatch" });
         swatch.style.background = headColor(at, theme);
         const remove = h("button", { type: "button", "data-at": at, "aria-label": `Take ${name} out` }, "×");
@@ -248,31 +205,7 @@ export function mount(el: HTMLElement, first: AttentionProps, events: AttentionE
     );
   }
 
-  const stopWidth = observeWidth(root, (pixels) => {
-    width = pixels;
-    render();
-  });
-  signal.addEventListener("abort", stopWidth, { once: true });
-  render();
-  return {
-    update(next) {
-      props = next;
-      render();
-    },
-    receive(answer, buffer) {
-      if (store.receive(answer, buffer)) return true;
-      // What else can fail is the switch to whole words.
-      if (answer.answer !== "error") return false;
-      failure = answer.message;
-      render();
-      return true;
-    },
-    destroy() {
-      store.dispose();
-      teardown.abort();
-      root.remove();
-    },
-  };
+  return frame.start();
 }
 
 let decoded: { readonly key: unknown; readonly buffer: Buffer; readonly values: ArrayLike<number> } | null =
@@ -285,8 +218,4 @@ function thumbnails(document: AttentionDocument, buffer: Buffer, kind: KindName)
     decoded = { key: ref, buffer, values: decodeArray(ref, buffer) };
   }
   return decoded.values;
-}
-
-function shapeOf(panel: AttentionDocument["panels"][number]): readonly unknown[] {
-  return [panel.kind, panel.layers, panel.heads, panel.query.length, panel.key.length];
 }

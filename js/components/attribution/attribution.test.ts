@@ -9,6 +9,7 @@ import {
   attributionMap,
   attributionPanel,
   attributionValues,
+  normMap,
   packed,
 } from "../../testing/views.js";
 import { LIGHT } from "../../theme/palette.js";
@@ -260,6 +261,33 @@ describe("mount", () => {
     expect(sent.map(({ view: asked }) => asked)).toEqual(["attention", "attribution"]);
     expect(found(el, ".hw-state").textContent).toContain("Loading L5H6");
     view.destroy();
+  });
+
+  it("shows norms with the tokens still shaded by attribution, on the toggle that every view of a text has", () => {
+    const head: HeadRef = ["encoder", 5, 6];
+    const document = { ...ENGLISH, selected: [head] };
+    const view = mount(el, { ...props, document, view: "norm" }, events);
+    const options = [...el.querySelectorAll('[aria-label="What the maps show"] button')];
+    expect(options.map((one) => one.textContent)).toEqual(["Attention", "Norm", "Attribution", "Both"]);
+    expect(sent.map(({ view: asked }) => asked)).toEqual(["norm"]);
+    const norm = normMap(head, texts.ENGLISH, texts.ENGLISH);
+    view.receive({ id: sent[0]?.id ?? 0, answer: "head_map", map: norm }, undefined);
+    expect(sent.map(({ view: asked }) => asked)).toEqual(["norm", "attribution"]);
+    const map = attributionMap(head, texts.ENGLISH, texts.ENGLISH, 12);
+    view.receive({ id: sent[1]?.id ?? 0, answer: "head_map", map }, undefined);
+    expect(found(el, ".hw-maps").getAttribute("aria-label")).toContain("Norm of L5H6");
+    expect(found(el, ".hw-strip").getAttribute("aria-label")).toContain("Attribution received");
+    expect(found(el, ".hw-notes").textContent).toContain("attention weight times the length of the vector");
+    view.destroy();
+  });
+
+  it("draws the view that the document names", () => {
+    const head: HeadRef = ["encoder", 3, -1];
+    const maps = [...ENGLISH.maps, normMap(head, texts.ENGLISH, texts.ENGLISH)];
+    const { svg } = draw({ ...ENGLISH, maps, view: "norm" }, OPTIONS);
+    expect(svg).toContain("norm of the weighted vectors, added over heads");
+    expect(svg).not.toContain("attention weight, summed over heads");
+    expect(draw({ ...ENGLISH, maps }, OPTIONS).svg).toContain("attention weight, summed over heads");
   });
 
   it("reads tokens out by keyboard, with what they do to the target", () => {

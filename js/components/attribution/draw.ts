@@ -11,6 +11,7 @@ import { decodeMap, type MapValues, pooled, poolingOf } from "../maps/head-map.j
 import { notesMark } from "../maps/labels.js";
 import { type MapsInput, matrixBody } from "../maps/pictures.js";
 import { countSpecial, isRightToLeft, positionsOf, sameHead } from "../maps/positions.js";
+import { labelOf, viewInput, viewNotes, viewsIn } from "../maps/views.js";
 import { drawChosen, drawLayers, layersRamp, layoutLayers } from "./layers.js";
 import {
   headOf,
@@ -39,22 +40,13 @@ export function mapInput(
   colors: Palette,
   width: number,
 ): MapsInput {
-  const signed = map.view === "attribution";
-  return {
-    maps: [map],
+  return viewInput([map], map.view, document.unit, {
     names: [nameOf(document, map.head)],
     query: positionsOf(panel.query, map.queryStep, hideSpecial),
     key: positionsOf(panel.key, map.keyStep, hideSpecial),
-    signed,
-    quantity: signed
-      ? "attribution"
-      : map.head[2] < 0
-        ? "attention weight, summed over heads"
-        : "attention weight",
-    unit: signed ? document.unit : "",
     palette: colors,
     width,
-  };
+  });
 }
 
 /** Heading of a strip of tokens. */
@@ -125,6 +117,8 @@ export function draw(document: AttributionDocument, options: DrawOptions, buffer
     right = Math.max(right, body.width);
     say(headSentence(document, panel, numbers, head));
     say(integrationSentence(document, panel, numbers, head[1]));
+    const norms = view === "norm" ? found("norm") : null;
+    if (norms !== null) say(viewNotes([norms]).join(" "));
     for (const sentence of remarks(panel, options.hide_special === true)) say(sentence);
   }
   if (options.provenance === true) {
@@ -145,8 +139,9 @@ export function draw(document: AttributionDocument, options: DrawOptions, buffer
   );
 }
 
-/** Both maps when both were sent, else attribution. */
-function viewOf(document: AttributionDocument, head: HeadRef): MapView {
+/** The document's own view; where it names none, both maps when both were sent, else attribution. */
+export function viewOf(document: AttributionDocument, head: HeadRef): MapView {
+  if (document.view !== undefined) return document.view;
   const has = (view: HeadMap["view"]): boolean =>
     document.maps.some((map) => map.view === view && sameHead(map.head, head));
   if (has("attribution") && has("attention")) return "both";
@@ -215,8 +210,9 @@ function panelBody(
     );
     y += LEGEND_HEIGHT + 10;
   }
-  const wanted: HeadMap["view"][] = view === "both" ? ["attribution", "attention"] : [view];
-  const maps = wanted.map(found).filter((one): one is MapValues => one !== null);
+  const maps = viewsIn(view)
+    .map(found)
+    .filter((one): one is MapValues => one !== null);
   const across = maps.length > 1 && width >= 600 ? maps.length : 1;
   const each = Math.floor((width - 20 * (across - 1)) / across);
   const factor = poolingOf(maps);
@@ -225,9 +221,8 @@ function panelBody(
     const input = mapInput(document, panel, pooled(one, factor), hideSpecial, colors, each);
     const body = matrixBody(input);
     const x = across === 1 ? 0 : at * (each + 20);
-    const title = one.view === "attribution" ? "Attribution" : "Attention";
     parts.push(
-      text(x, y + 12, `${title} · ${nameOf(document, head)}`, { fill: colors.ink, bold: true }),
+      text(x, y + 12, `${labelOf(one.view)} · ${nameOf(document, head)}`, { fill: colors.ink, bold: true }),
       `<g transform="translate(${x} ${y + 20})">${body.svg}</g>`,
     );
     right = Math.max(right, x + body.width);

@@ -1,51 +1,41 @@
-/** Attribution without a kernel: it keeps its own selection and settings; maps that were not saved say so. */
+/** Attribution without a kernel; maps that were not saved say so. */
 
 import type { AttributionDocument, HeadRef } from "../../wire/types.js";
 import type { Component, StaticProps } from "../component.js";
+import { mountOwn } from "../maps/own-state.js";
 import { type AttributionProps, mount } from "./mount.js";
 
 type Own = Pick<AttributionProps, "view" | "hideSpecial"> & { readonly selected?: readonly HeadRef[] };
 
+function start(document: AttributionDocument): Own {
+  const sent = new Set(document.maps.map((map) => map.view));
+  const both = sent.has("attribution") && sent.has("attention");
+  const [only = "attribution"] = sent;
+  return { view: document.view ?? (both ? "both" : only), hideSpecial: false };
+}
+
 export function mountStatic(
   el: HTMLElement,
-  props: StaticProps<AttributionDocument>,
+  first: StaticProps<AttributionDocument>,
   onSelected?: (selected: readonly HeadRef[]) => void,
 ): Component<StaticProps<AttributionDocument>> {
-  const start = (document: AttributionDocument): Own => {
-    const views = new Set(document.maps.map((map) => map.view));
-    const view = views.size > 1 ? "both" : views.has("attention") ? "attention" : "attribution";
-    return { view, hideSpecial: false };
-  };
-  let state = start(props.document);
-  const all = (): AttributionProps => ({
-    ...props,
-    document: { ...props.document, selected: state.selected ?? props.document.selected },
-    view: state.view,
-    hideSpecial: state.hideSpecial,
-    words: false,
+  return mountOwn<AttributionDocument, Own, AttributionProps>(first, {
+    start,
+    props: (props, { view, hideSpecial, selected = props.document.selected }) => ({
+      ...props,
+      document: { ...props.document, selected },
+      view,
+      hideSpecial,
+      words: false,
+    }),
+    mount: (props, change) =>
+      mount(el, props, {
+        onSelected(selected) {
+          change({ selected });
+          onSelected?.(selected);
+        },
+        onView: (view) => change({ view }),
+        onHideSpecial: (hideSpecial) => change({ hideSpecial }),
+      }),
   });
-  const change = (part: Partial<Own>) => {
-    state = { ...state, ...part };
-    component.update(all());
-  };
-  const component = mount(el, all(), {
-    onSelected(selected) {
-      change({ selected });
-      onSelected?.(selected);
-    },
-    onView: (view) => change({ view }),
-    onHideSpecial: (hideSpecial) => change({ hideSpecial }),
-  });
-  return {
-    update(next) {
-      // The same text with another selection keeps its settings.
-      if (next.document.panels !== props.document.panels) state = start(next.document);
-      else if (next.document.selected !== props.document.selected) {
-        state = { ...state, selected: next.document.selected };
-      }
-      props = next;
-      component.update(all());
-    },
-    destroy: () => component.destroy(),
-  };
 }

@@ -12,6 +12,11 @@ export interface MapValues {
   /** Tokens per row and per column; above 1 the map was down-sampled. */
   readonly queryStep: number;
   readonly keyStep: number;
+  /** Of norms: the end of the scale that the heads of a layer share. */
+  readonly top?: number | undefined;
+  /** Of attribution: what was attributed, and the unit. */
+  readonly about?: string | undefined;
+  readonly unit?: string | undefined;
 }
 
 /** Read a map from the wire; 0..255 of a quantised map becomes low..high again. */
@@ -35,6 +40,9 @@ export function decodeMap(map: HeadMap, buffer?: Buffer): MapValues {
     values,
     queryStep: map.query_step,
     keyStep: map.key_step,
+    top: map.top,
+    about: map.about,
+    unit: map.unit,
   };
 }
 
@@ -44,9 +52,9 @@ export function valueAt(map: MapValues, row: number, column: number): number {
   return map.values[row * map.columns + column] ?? Number.NaN;
 }
 
-/** Largest absolute value over several maps; NaN is left out; 0 where there is nothing. */
+/** End of the scale of several maps: their largest absolute value, or that of their layers; NaN is left out. */
 export function largest(maps: readonly MapValues[]): number {
-  return maps.reduce((most, map) => Math.max(most, largestOf(map)), 0);
+  return maps.reduce((most, map) => Math.max(most, map.top ?? 0, largestOf(map)), 0);
 }
 
 const sizes = new WeakMap<MapValues, number>();

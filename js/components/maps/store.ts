@@ -98,8 +98,11 @@ export class MapStore {
     if (answer.answer !== "head_map" && answer.answer !== "error") return false;
     this.#land();
     if (flight.words === this.#words) {
-      if (answer.answer === "error") this.#errors.set(flight.key, answer.message);
-      else {
+      // What nobody waits for any more did not fail: it was given up.
+      const waited = this.#wanted.some((wish) => keyOf(wish) === flight.key);
+      if (answer.answer === "error") {
+        if (waited) this.#errors.set(flight.key, answer.message);
+      } else {
         try {
           this.#maps.set(flight.key, decodeMap(answer.map, buffer));
         } catch (error) {
