@@ -1,6 +1,8 @@
 """Which heads and links carry a prediction?"""
 
 from headwidgets.attribution.ablation import ablate
+from headwidgets.attribution.attack import attack
+from headwidgets.attribution.attack_result import Attack
 from headwidgets.attribution.correlation import (
     Correlation,
     CorrelationDifference,
@@ -14,19 +16,26 @@ from headwidgets.attribution.patching import patch
 from headwidgets.attribution.paths import attribute
 from headwidgets.attribution.relevance import Relevance, propagate_relevance
 from headwidgets.attribution.result import Attribution
+from headwidgets.attribution.trigger_result import Trigger, Triggers
+from headwidgets.attribution.triggers import find_triggers
 
 __all__ = [
+    "Attack",
     "Attribution",
     "Correlation",
     "CorrelationDifference",
     "Effectiveness",
     "Patching",
     "Relevance",
+    "Trigger",
+    "Triggers",
     "ablate",
+    "attack",
     "attribute",
     "compare_correlations",
     "correlate",
     "effectiveness",
+    "find_triggers",
     "importance",
     "patch",
     "propagate_relevance",
