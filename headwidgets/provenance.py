@@ -4,6 +4,7 @@ import hashlib
 import math
 import platform
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from headwidgets.wire.documents import Provenance
@@ -45,7 +46,9 @@ def _plain(value: Any) -> Setting:
     return getattr(value, "__name__", None) or repr(value)
 
 
+@cache
 def _version(package: str) -> str:
+    """Metadata takes milliseconds to parse, and every partial result says how it was made."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
