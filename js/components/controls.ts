@@ -73,7 +73,12 @@ export interface Choice {
 export type Option = readonly [value: string, text: string, hint?: string, refused?: string];
 
 /** Tabs or a segmented switch: a radio group of buttons. */
-export function choice(label: string, signal: AbortSignal, chosen: (value: string) => void): Choice {
+export function choice(
+  label: string,
+  signal: AbortSignal,
+  chosen: (value: string) => void,
+  refused?: (why: string) => void,
+): Choice {
   const element = h("div", { class: "hw-choice", role: "radiogroup", "aria-label": label });
   let shown = "";
   const pick = (button: Element | null | undefined): void => {
@@ -86,7 +91,8 @@ export function choice(label: string, signal: AbortSignal, chosen: (value: strin
     "click",
     (event) => {
       const button = event.target instanceof Element ? event.target.closest("button") : null;
-      if (button?.getAttribute("aria-checked") === "false" && isOpen(button)) pick(button);
+      if (button instanceof HTMLElement && !isOpen(button)) refused?.(button.title);
+      else if (button?.getAttribute("aria-checked") === "false") pick(button);
     },
     signal,
   );
@@ -117,11 +123,12 @@ export function choice(label: string, signal: AbortSignal, chosen: (value: strin
       if (key !== shown) {
         shown = key;
         element.replaceChildren(
-          ...options.map(([value, text, hint = "", refused = ""]) => {
+          ...options.map(([value, text, hint = "", why = ""]) => {
             const button = h("button", { type: "button", role: "radio", "data-value": value }, text);
-            // Not `disabled`: a pointer must be able to find out why.
-            if (refused !== "") set(button, "aria-disabled", "true");
-            if (hint !== "" || refused !== "") set(button, "title", refused || hint);
+            if (hint !== "" || why !== "") set(button, "title", why || hint);
+            // Not `disabled`: a pointer, a finger or a screen reader must be able to find out why.
+            if (why !== "") set(button, "aria-disabled", "true");
+            if (why !== "") set(button, "aria-label", `${text}, not available: ${why}`);
             return button;
           }),
         );

@@ -208,6 +208,7 @@ describe("mount", () => {
     expect(norm.title).toBe("No norms in this family.");
     expect(norm.getAttribute("aria-disabled")).toBe("true");
     norm.click();
+    expect(found(el, ".hw-readout").textContent).toBe("No norms in this family.");
     const attention = found(el, '[data-value="attention"]');
     attention.focus();
     press(attention, "ArrowRight");

@@ -32,7 +32,7 @@ export type AttentionComponent = TextComponent<AttentionProps>;
 
 const HINTS = {
   lines: "Point at a token to see and read all of its links.",
-  matrix: "Point at a cell to read its weight.",
+  matrix: "Point at a cell to read its value.",
 } as const;
 
 /** Mount the attention view into `el`. */

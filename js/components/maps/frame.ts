@@ -64,7 +64,11 @@ export class TextFrame<P extends StaticProps<TextDocument> & { readonly status?:
     this.kind = value as KindName;
     this.render();
   });
-  readonly views = viewChoice(this.signal, (view) => this.#events.onView(view));
+  readonly views = viewChoice(
+    this.signal,
+    (view) => this.#events.onView(view),
+    (why) => this.tell(why, true),
+  );
   readonly words = check("whole words", this.signal, (on) => this.#events.onWords?.(on));
   readonly special = check("hide special tokens", this.signal, (on) => this.#events.onHideSpecial(on));
   /** The kind on show; null for that of the first selected head. */

@@ -109,6 +109,10 @@ export function viewOptions(
 }
 
 /** The toggle itself, the same in every view of a text. */
-export function viewChoice(signal: AbortSignal, chosen: (view: MapView) => void): Choice {
-  return choice("What the maps show", signal, (value) => chosen(value as MapView));
+export function viewChoice(
+  signal: AbortSignal,
+  chosen: (view: MapView) => void,
+  refused: (why: string) => void,
+): Choice {
+  return choice("What the maps show", signal, (value) => chosen(value as MapView), refused);
 }
