@@ -4,17 +4,20 @@ import type { Token, TreeDocument, TreeLevel } from "../wire/types.js";
 import * as texts from "./texts.js";
 import { generator, packed } from "./views.js";
 
-/** Sums over heads [layers, tokens, tokens]: mostly near nothing, some strong, growing towards the last layer. */
+/** Sums over heads [layers, tokens, tokens]: mostly near nothing, a few strong in some rows, more towards the last layer. */
 export function treeMatrix(count: number, layers: number, root: number, seed = 1): Float32Array {
   const random = generator(seed);
   const values = new Float32Array(layers * count * count);
   for (let layer = 0; layer < layers; layer += 1) {
     const scale = 0.02 * 1.1 ** layer;
+    // As in real ones: few positions gather, most of what they take comes from few others.
+    const gathers = Array.from({ length: count }, () => (random() < 0.25 ? 1 : 0.25));
+    const gives = Array.from({ length: count }, () => (random() < 0.2 ? 1 : 0.2));
     for (let query = 0; query < count; query += 1)
       for (let key = 0; key < count; key += 1) {
+        const value = (gathers[query] ?? 0) * (gives[key] ?? 0) * 4 * random() ** 1.5 - 0.06 * random();
         if (layer === layers - 1 && root >= 0 && query !== root) continue;
-        values[(layer * count + query) * count + key] =
-          scale * (random() ** 6 * 4 + (random() < 4 / (count * count) ? 5 * random() : 0) - 0.3 * random());
+        values[(layer * count + query) * count + key] = scale * value;
       }
   }
   return values;
@@ -111,7 +114,8 @@ export function treeDocument(
 
 /** Four tokens to a word and two, as a tokenizer of pieces makes them. */
 export function splitText(words: number): Token[] {
-  return texts.tokensOf(Array.from({ length: words }, (_, at) => `and the convinc${at} ##ingly`).join(" "));
+  const text = Array.from({ length: words }, (_, at) => `and the convinc${at} ##ingly`).join(" ");
+  return texts.tokensOf(`[CLS] ${text}`).slice(0, 4 * words);
 }
 
 /** For the gallery. */

@@ -1,6 +1,6 @@
 /** The attribution tree as a picture: tokens below, layers upward, edge width by weight. */
 
-import { formatNumber, formatPercent } from "../../marks/format.js";
+import { formatPercent, formatTick } from "../../marks/format.js";
 import { type DrawOptions, frame, type Picture, provenanceNote } from "../../marks/picture.js";
 import { niceTicks } from "../../marks/scale.js";
 import { el, escapeText, line, num, rect, text } from "../../marks/svg.js";
@@ -16,6 +16,7 @@ import { LABEL, type Label, layoutTree, type Placed, type TreeLayout } from "./l
 import {
   levelOf,
   nodesOf,
+  sizeSentence,
   strongTies,
   type TreeNode,
   type TreeState,
@@ -27,7 +28,7 @@ import {
 const EDGE = 8;
 const LEAST = 420;
 const THIN = 1;
-const THICK = 7;
+const THICK = 6;
 
 /** Everything about one tree in one width. */
 export interface TreeView {
@@ -112,14 +113,20 @@ export function treeBody(view: TreeView, colors: Palette): string {
     const { edge } = to.node;
     if (from === undefined || edge === null) continue;
     const tie = to.node.role === "top";
+    const wide = tie ? 1.5 : thickness(edge.weight, candidates.heaviest);
     parts.push(
       el("path", {
         d: edgePath(from, to),
         fill: "none",
+        stroke: colors.surface,
+        "stroke-width": wide + 2,
+      }),
+      el("path", {
+        d: edgePath(from, to),
+        fill: "none",
         stroke: tie ? colors.muted : colors.series[0],
-        "stroke-width": tie ? 1.5 : thickness(edge.weight, candidates.heaviest),
+        "stroke-width": wide,
         "stroke-linecap": "round",
-        "stroke-opacity": tie ? undefined : 0.85,
         "data-part": tie ? "trunk" : "edge",
         "data-edge": `${edge.layer} ${edge.query} ${edge.key}`,
       }),
@@ -132,12 +139,13 @@ export function treeBody(view: TreeView, colors: Palette): string {
 }
 
 function axis({ layout, candidates }: TreeView, colors: Palette): string {
-  const { left, right, bottom, rowOf, ticks } = layout;
+  const { left, right, bottom, rowOf, endOf, ticks } = layout;
   const top = rowOf(candidates.layers);
   const parts = [line(left, top, left, bottom, { stroke: colors.line })];
   for (let layer = 0; layer < candidates.layers; layer += 1) {
-    const y = rowOf(layer);
+    const [y, end] = [rowOf(layer), endOf(layer)];
     parts.push(line(left, y, right, y, { stroke: colors.faint }));
+    if (end > y) parts.push(rect(left - 1.5, y - 1, 3, end - y + 2, { fill: colors.line }));
   }
   for (const layer of ticks) {
     const y = rowOf(layer);
@@ -236,17 +244,17 @@ export function treeKey(
   if (heaviest > 0) {
     parts.push(text(0, 12, fitText(title, 12, width), { fill: colors.ink }));
     y = 18;
-    const ticks = niceTicks(0, heaviest, 3).values.filter((value) => value > 0);
+    const { values, step } = niceTicks(0, heaviest, 3);
+    const ticks = values.filter((value) => value > 0);
     for (const value of ticks.length > 0 ? ticks : [heaviest])
       add(
         (left, middle) =>
           line(left, middle, left + 26, middle, {
             stroke: colors.series[0],
             "stroke-width": thickness(value, heaviest),
-            "stroke-opacity": 0.85,
           }),
         26,
-        formatNumber(value, 2),
+        formatTick(value, step),
       );
     x = 0;
     y += 18;
@@ -325,7 +333,11 @@ export function draw(document: TreeDocument, options: DrawOptions, buffer?: Buff
     parts.push(`<g transform="translate(0 ${num(y)})">${key.svg}</g>`);
     y += key.height;
     right = Math.max(right, key.width);
-    for (const sentence of viewNotes(document, view, document)) {
+    const sentences = [
+      `${sizeSentence(document, view.grown, positions)}.`,
+      ...viewNotes(document, view, document),
+    ];
+    for (const sentence of sentences) {
       const note = notesMark([sentence], 0, y, room(), colors);
       parts.push(note.svg);
       y += note.height;
@@ -359,6 +371,6 @@ export function viewNotes(document: TreeDocument, view: TreeView, state: TreeSta
     ({ node }) => !view.layout.labels.some(({ position }) => position.index === node.position),
   ).length;
   if (unlabelled > 0)
-    notes.push(`${unlabelled} nodes have no label, for want of room; collapse to words or raise τ.`);
+    notes.push(`${unlabelled} nodes have no label, for want of room: a larger τ leaves fewer.`);
   return notes;
 }

@@ -10,10 +10,16 @@ export const LABEL = 11;
 /** Least distance of columns whose labels stand side by side without touching. */
 export const LEAST_PITCH = 13;
 const MOST_PITCH = 92;
+/** With so much room a long label is cut rather than all of them turned. */
+const WIDE_PITCH = 64;
 const MOST_LABEL = 96;
 const LEAST_ROW = 13;
-const MOST_ROW = 40;
-const ROWS = 330;
+const MOST_ROW = 36;
+const ROWS = 300;
+/** Steps down from a node to one that hangs on it in the same layer. */
+const LEAST_STEP = 14;
+const MOST_STEP = 26;
+const STEPS = 280;
 /** Room above the topmost node: the root's own label. */
 const ABOVE = 26;
 const AXIS_TITLE = 18;
@@ -44,7 +50,8 @@ export interface TreeLayout {
   readonly right: number;
   /** Height of a layer; `layers` is the row on top. */
   readonly rowOf: (layer: number) => number;
-  readonly row: number;
+  /** Where the last tokens of a layer stand: lower than its first ones where they hang on each other. */
+  readonly endOf: (layer: number) => number;
   /** Layers that have a number beside them. */
   readonly ticks: readonly number[];
   /** Where the plot ends and labels begin. */
@@ -77,11 +84,8 @@ export function layoutTree({ positions, tokens, nodes, layers, width }: LayoutIn
   shown.forEach((one, at) => {
     columns.set(one.index, left + pitch * ((mirrored ? shown.length - 1 - at : at) + 0.5));
   });
-  const row = Math.max(LEAST_ROW, Math.min(MOST_ROW, ROWS / Math.max(1, layers)));
-  const lift = Math.max(row, 24);
-  const rowOf = (layer: number): number =>
-    layer >= layers ? ABOVE : ABOVE + lift + row * (layers - 1 - layer);
-  const bottom = rowOf(0) + Math.max(row, 18);
+  const { rows, chains, step, bottom } = placeRows(nodes, layers);
+  const rowOf = (layer: number): number => (layer >= layers ? ABOVE : (rows[layer] ?? ABOVE));
   const { labels, height } = placeLabels(shown, columns, taken, nodes, pitch, bottom);
   return {
     width: right + RIGHT,
@@ -89,26 +93,39 @@ export function layoutTree({ positions, tokens, nodes, layers, width }: LayoutIn
     left,
     right,
     rowOf,
-    row,
-    ticks: bandLabels(layers, row, 13),
+    endOf: (layer) => rowOf(layer) + step * (chains[layer] ?? 0),
+    ticks: bandLabels(layers, Math.max(LEAST_ROW, ROWS / Math.max(1, layers)), 13),
     bottom,
     labels,
     nodes: nodes.map((node) => ({
       node,
       x: columns.get(node.position) ?? left,
-      y: rowOf(node.layer) + shift(node, nodes, row),
+      y: rowOf(node.layer) + step * node.chain,
     })),
     hidden: positions.length - shown.length,
     mirrored,
   };
 }
 
-/** A node that hangs on one of its own layer stands a little lower, so that the edge between them can be seen. */
-function shift(node: TreeNode, nodes: readonly TreeNode[], row: number): number {
-  if (node.chain === 0) return 0;
-  let deepest = 0;
-  for (const other of nodes) if (other.layer === node.layer) deepest = Math.max(deepest, other.chain);
-  return (row * 0.75 * node.chain) / (deepest + 1);
+/** A row for every layer, with steps for nodes that hang on one of their own layer. */
+function placeRows(
+  nodes: readonly TreeNode[],
+  layers: number,
+): { rows: number[]; chains: number[]; step: number; bottom: number } {
+  const chains = new Array<number>(layers).fill(0);
+  for (const { layer, chain } of nodes) {
+    if (layer < layers) chains[layer] = Math.max(chains[layer] ?? 0, chain);
+  }
+  const steps = chains.reduce((sum, chain) => sum + chain, 0);
+  const step = Math.max(LEAST_STEP, Math.min(MOST_STEP, STEPS / Math.max(1, steps)));
+  const row = Math.max(LEAST_ROW, Math.min(MOST_ROW, ROWS / Math.max(1, layers)));
+  const rows = new Array<number>(layers).fill(0);
+  let y = ABOVE + Math.max(row, 24);
+  for (let layer = layers - 1; layer >= 0; layer -= 1) {
+    rows[layer] = y;
+    y += row + step * (chains[layer] ?? 0);
+  }
+  return { rows, chains, step, bottom: y - row + Math.max(row, 18) };
 }
 
 function placeLabels(
@@ -120,7 +137,7 @@ function placeLabels(
   bottom: number,
 ): { labels: Label[]; height: number } {
   const widest = Math.max(0, ...shown.map((one) => measure(one.label, LABEL) + (one.continued ? 8 : 0)));
-  const flat = widest <= pitch - 6;
+  const flat = widest <= pitch - 6 || pitch >= WIDE_PITCH;
   const rotate = flat ? 0 : pitch >= 18 ? -45 : -90;
   const slope = rotate === -45 ? Math.SQRT1_2 : 1;
   const kept = thinned(shown, columns, nodes);
@@ -131,7 +148,7 @@ function placeLabels(
     const x = columns.get(position.index) ?? 0;
     // A slanted label runs to the left of its column: not beyond the edge of the picture.
     const free = rotate === -45 ? (x - 4) / Math.SQRT1_2 : Number.POSITIVE_INFINITY;
-    const room = flat ? pitch : Math.max(24, Math.min(MOST_LABEL, free));
+    const room = flat ? pitch - 6 : Math.max(24, Math.min(MOST_LABEL, free));
     const long = Math.min(room, measure(position.label, LABEL) + (position.continued ? 8 : 0));
     height = Math.max(height, flat ? 18 : long * slope + 16);
     labels.push({ position, x, y: bottom + 6, rotate, room, placed: taken.has(position.index) });

@@ -166,10 +166,15 @@ export function treeNotes(
   const price = state.penalty * candidates.heaviest;
   const notes = [
     `τ = ${formatNumber(tau, 2)}, λ = ${formatNumber(state.penalty, 2)}: an edge weighs more than ${formatPercent(tau, 0)} of ` +
-      `the largest entry of its layer${price > 0 ? ` and more than ${formatNumber(price, 3)}${unit}` : ""}. ${sizeSentence(document, grown, positions)}.`,
+      `the largest entry of its layer${price > 0 ? ` and more than ${formatNumber(price, 3)}${unit}` : ""}.`,
     "Heuristic: layers are different quantities (each adds up to the change of the output by its own attention), and the " +
       "tree compares across them; links that oppose the target have no part in it.",
-    "A line: the upper token attends to the lower one in the layer where the lower one stands; information flows upward.",
+    "A line: the upper token attends to the lower one in the layer where the lower one stands; information flows upward." +
+      (grown.edges.some((edge) =>
+        grown.edges.some((above) => above.key === edge.query && above.layer === edge.layer),
+      )
+        ? " Tokens that hang on one of their own layer stand a step lower."
+        : ""),
   ];
   if (candidates.root >= 0 && grown.terminals.length > 1) {
     const left = grown.terminals.length - 1 - strongTies(grown, tau).length;

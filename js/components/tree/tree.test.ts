@@ -125,7 +125,8 @@ describe("draw", () => {
         });
         for (const label of layout.labels) expect(label.x).toBeGreaterThanOrEqual(layout.left);
         // Nothing of the plot leaves it: layers stand apart, nodes inside.
-        expect(layout.row).toBeGreaterThanOrEqual(13);
+        for (let layer = 1; layer < document.layers; layer += 1)
+          expect(layout.rowOf(layer - 1) - layout.endOf(layer)).toBeGreaterThanOrEqual(12.99);
         for (const { x, y } of layout.nodes) {
           expect(x).toBeGreaterThanOrEqual(layout.left);
           expect(x).toBeLessThanOrEqual(layout.right);
@@ -184,7 +185,7 @@ describe("draw", () => {
       const parent = layout.nodes[node.parent];
       expect(y).toBeGreaterThan(parent?.y ?? 1e9);
       expect(y).toBeGreaterThanOrEqual(layout.rowOf(node.layer));
-      expect(y).toBeLessThan(layout.rowOf(node.layer) + layout.row);
+      expect(y).toBeLessThanOrEqual(layout.endOf(node.layer));
     }
   });
 
@@ -210,7 +211,7 @@ describe("draw", () => {
 
   it("collapses to words: texts are joined, a shared character once", () => {
     const words = treePositions({ ...FORTY }, levelIn(FORTY, true)).map((one) => one.label);
-    expect(words.slice(0, 3)).toEqual(["and", "the", "convinc0ingly"]);
+    expect(words.slice(0, 4)).toEqual(["[CLS]", "and", "the", "convinc0ingly"]);
     const shared = treeDocument(texts.CONTINUED, 3);
     expect(treePositions(shared, levelIn(shared, true)).map((one) => one.label)).toEqual([
       "<s>",
