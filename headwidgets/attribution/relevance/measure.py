@@ -89,7 +89,7 @@ def propagate_relevance(
     nothing still gets its share of the bias. Products of two numbers that depend on the text, which that code has not,
     are halved.
 
-    ``attnlrp``: after Achtibat et al. 2024: sums as ``ratio``, products by halves, norms pass relevance on, softmax by
+    ``attnlrp``: after Achtibat et al. 2024 and their code: sums and norms as ``ratio``, products by halves, softmax by
     its Taylor rule.
 
     Args:

@@ -74,6 +74,8 @@ class Hand(torch.autograd.Function):
         """Hand relevance down and enter what is lost."""
         *tensors, made = ctx.saved_tensors if ctx.kept is None else ctx.kept
         ledger, step = ctx.ledger, ctx.step
+        if not bool(relevance.any()):
+            return None, None, None, *(torch.zeros_like(t) for t in tensors)
         with torch.no_grad():
             parts, lost = step.spread(tensors, made, relevance)
             rest = ledger.rows(relevance) - sum(ledger.rows(p) for p in parts if p is not None)
@@ -310,7 +312,7 @@ class Tracing(TorchFunctionMode):
 
     def norm(self, call: Any, x: Tensor) -> Tensor:
         """A norm over the last dimension."""
-        rest = STABILISER if self.rule.name == "ratio" else NORM
+        rest = NORM if self.rule.name == "plus-minus" else STABILISER
         return self.step(call, [x], partial(rules.normalised, self.rule, call), x.dim() - 1, rest)
 
     def _layer_norm(self, func: Any, args: Any, kwargs: Any, given: list[Tensor]) -> Tensor:
