@@ -7,7 +7,7 @@ import numpy as np
 
 from headwidgets.attribution import targets
 from headwidgets.attribution.passes import check_model, held
-from headwidgets.attribution.paths import _in_float32 as in_float32
+from headwidgets.attribution.paths import in_float32
 from headwidgets.attribution.relevance.ledger import Floats, Ledger, Mixed
 from headwidgets.attribution.relevance.propagate import propagate, stack_of
 from headwidgets.attribution.relevance.result import Leaks, Relevance
