@@ -30,7 +30,7 @@ from headwidgets.text.examples import Batch
 METRICS = ("loss", "accuracy")
 REFERENCE = 64
 """Texts that mean and resample ablation look at, when none are given; the same ones as `HeadModel.evaluate` takes."""
-_WORK = {"cpu": 2e10, "mps": 5e11, "cuda": 2e12}
+_WORK = {"cpu": 5e9, "mps": 5e11, "cuda": 2e12}
 """Floating-point operations of a pass."""
 _LEAST, _MOST = 256, 65536
 _LOGIT_BYTES = 2**28
