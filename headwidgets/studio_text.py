@@ -23,6 +23,7 @@ from headwidgets.wire.documents import (
     KindName,
     Provenance,
     Token,
+    TreeDocument,
 )
 
 FIRST_PAINT = 140_000
@@ -124,14 +125,7 @@ class ModelText:
         self, words: bool, on_progress: Callable[[int, int], None], cancelled: Callable[[], bool]
     ) -> AttributionDocument:
         """Attribution of all layers, computed once, and the map of the head that carries most."""
-        from headwidgets.attribution import attribute
-
-        if self._attribution is None:
-            found = attribute(self._model(), self._text, **self._how, on_progress=on_progress, cancel=cancelled)
-            if cancelled():
-                raise Cancelled("the attribution was cancelled")
-            self._attribution = found[0] if isinstance(found, list) else found
-        found = self._attribution
+        found = self._attributed(on_progress, cancelled)
         panels = [self._attribution_panel(kind, words) for kind in found.kinds]
         most = _carries_most(found)
         values = self._result(words)[most]
@@ -153,6 +147,25 @@ class ModelText:
             "provenance": found.provenance or self._source.provenance,
         }
         return cast(AttributionDocument, document)
+
+    def tree(
+        self, options: dict[str, Any], on_progress: Callable[[int, int], None], cancelled: Callable[[], bool]
+    ) -> TreeDocument:
+        """The attribution tree; `options` are those of `headwidgets.attribution.trees.tree`."""
+        name = self._source.name
+        found = self._attributed(on_progress, cancelled).tree(**options)
+        return cast(TreeDocument, found.document(f"Attribution tree of {name}" if name else ""))
+
+    def _attributed(self, on_progress: Callable[[int, int], None], cancelled: Callable[[], bool]) -> Any:
+        """The attribution, computed once."""
+        from headwidgets.attribution import attribute
+
+        if self._attribution is None:
+            found = attribute(self._model(), self._text, **self._how, on_progress=on_progress, cancel=cancelled)
+            if cancelled():
+                raise Cancelled("the attribution was cancelled")
+            self._attribution = found[0] if isinstance(found, list) else found
+        return self._attribution
 
     def _attribution_panel(self, kind: KindName, words: bool) -> dict[str, Any]:
         found = self._result(words)

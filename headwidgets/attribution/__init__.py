@@ -16,6 +16,7 @@ from headwidgets.attribution.patching import patch
 from headwidgets.attribution.paths import attribute
 from headwidgets.attribution.relevance import Relevance, propagate_relevance
 from headwidgets.attribution.result import Attribution
+from headwidgets.attribution.trees import Tree, tree
 from headwidgets.attribution.trigger_result import Trigger, Triggers
 from headwidgets.attribution.triggers import find_triggers
 
@@ -27,6 +28,7 @@ __all__ = [
     "Effectiveness",
     "Patching",
     "Relevance",
+    "Tree",
     "Trigger",
     "Triggers",
     "ablate",
@@ -39,4 +41,5 @@ __all__ = [
     "importance",
     "patch",
     "propagate_relevance",
+    "tree",
 ]

@@ -5,5 +5,6 @@ from headwidgets.widgets.attribution import AttributionView
 from headwidgets.widgets.explorer import Explorer, explore
 from headwidgets.widgets.grid import HeadGrid
 from headwidgets.widgets.pruning import PruningExplorer
+from headwidgets.widgets.tree import AttributionTree
 
-__all__ = ["AttentionView", "AttributionView", "Explorer", "HeadGrid", "PruningExplorer", "explore"]
+__all__ = ["AttentionView", "AttributionTree", "AttributionView", "Explorer", "HeadGrid", "PruningExplorer", "explore"]

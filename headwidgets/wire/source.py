@@ -17,6 +17,7 @@ from headwidgets.wire.documents import (
     HeadRef,
     KindName,
     Provenance,
+    TreeDocument,
 )
 
 Progress = Callable[[int, int], None]
@@ -35,6 +36,9 @@ class TextSource(Protocol):
 
     def attribution(self, words: bool, on_progress: Progress, cancelled: Cancelled) -> AttributionDocument:
         """Attribution of all layers; the map of the head that carries most is included."""
+
+    def tree(self, options: dict[str, Any], on_progress: Progress, cancelled: Cancelled) -> TreeDocument:
+        """The attribution tree; `options` are threshold, penalty, kind, words, root and order, those that are given."""
 
     def head_map(self, view: str, head: HeadRef, words: bool) -> HeadMap:
         """One head's map in a view (index -1: of the whole layer), at most 0.5 MB."""
