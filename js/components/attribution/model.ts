@@ -93,7 +93,9 @@ export function tokenValues(
 }
 
 /** What was attributed: "log-odds of “positive”: 2.41". */
-export function outputSentence(document: AttributionDocument): string {
+export function outputSentence(
+  document: Pick<AttributionDocument, "output" | "unit" | "target" | "value">,
+): string {
   const unit = document.unit !== "" && document.unit !== document.output ? ` ${document.unit}` : "";
   const target = document.target === "" ? "" : ` of “${document.target}”`;
   return `${document.output}${target}: ${formatNumber(document.value, 4)}${unit}`;
