@@ -5,10 +5,12 @@ import type { Buffer } from "../wire/decode.js";
 import type { Document, HeadsFile } from "../wire/types.js";
 import { draw as drawAttention } from "./attention/draw.js";
 import { draw as drawAttribution } from "./attribution/draw.js";
+import { draw as drawCurves } from "./curves/draw.js";
 import { draw as drawDashboard } from "./dashboard/draw.js";
 import { draw as drawGrid } from "./grid/draw.js";
 import { asDocument, missing } from "./mounting.js";
 import { draw as drawPruning } from "./pruning/draw.js";
+import { draw as drawScatter } from "./scatter/draw.js";
 import { draw as drawTree } from "./tree/draw.js";
 
 type Named<N extends Document["document"]> = Extract<Document, { document: N }>;
@@ -20,6 +22,8 @@ export const draws: { readonly [N in Document["document"]]?: Draw<Named<N>> } = 
   attribution: drawAttribution,
   pruning: drawPruning,
   tree: drawTree,
+  scatter: drawScatter,
+  curves: drawCurves,
   dashboard: drawDashboard,
 };
 

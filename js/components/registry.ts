@@ -2,10 +2,12 @@
 
 import { mountStatic as attention } from "./attention/static.js";
 import { mountStatic as attribution } from "./attribution/static.js";
+import { mountStatic as curves } from "./curves/static.js";
 import { mountStatic as dashboard } from "./dashboard/mount.js";
 import { mountStatic as grid } from "./grid/static.js";
 import type { Mounts } from "./mounting.js";
 import { mountStatic as pruning } from "./pruning/static.js";
+import { mountStatic as scatter } from "./scatter/static.js";
 import { mountStatic as tree } from "./tree/static.js";
 
-export const mounts: Mounts = { grid, attention, attribution, pruning, tree, dashboard };
+export const mounts: Mounts = { grid, attention, attribution, pruning, tree, scatter, curves, dashboard };

@@ -14,6 +14,7 @@ import type {
   HeadRef,
   PruningDocument,
 } from "../wire/types.js";
+import { curvesDocument, scatterDocument } from "./charts.js";
 import { GRIDS } from "./grids.js";
 import * as texts from "./texts.js";
 import { TREES } from "./trees.js";
@@ -81,6 +82,21 @@ export const fixtures: Readonly<Record<string, () => Document>> = {
   "attribution-one": () => attributionDocument(texts.ONE, 24, 16),
   ...Object.fromEntries(Object.entries(GRIDS).map(([name, grid]) => [`grid-${name}`, () => grid])),
   pruning: () => pruningDocument(),
+  scatter: () =>
+    scatterDocument(12, 12, {
+      selected: [
+        ["encoder", 11, 3],
+        ["encoder", 7, 2],
+        ["encoder", 0, 5],
+      ],
+    }),
+  "scatter-72": () => scatterDocument(6, 12, { errors: false, unit: "" }),
+  "scatter-384": () => scatterDocument(24, 16),
+  "scatter-kinds": () => scatterDocument(6, 8, { kinds: ["encoder", "decoder", "cross"] }),
+  "scatter-hostile": () => scatterDocument(2, 3, { hostile: true }),
+  curves: () => curvesDocument(6),
+  "curves-loss": () => curvesDocument(2, { metric: "loss" }),
+  "curves-hostile": () => curvesDocument(3, { hostile: true }),
   ...TREES,
   dashboard: () => ({
     schema: 1,

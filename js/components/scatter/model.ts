@@ -1,0 +1,210 @@
+/** Where points lie, what the numbers say, and what choosing does. */
+
+import { counted, formatEstimate, formatNumber } from "../../marks/format.js";
+import { linearScale, type Scale } from "../../marks/scale.js";
+import type { HeadRef, IntervalData, ScatterDocument, ScatterPoint } from "../../wire/types.js";
+import { headKey } from "../grid/selection.js";
+
+export interface Placed {
+  readonly point: ScatterPoint;
+  readonly key: string;
+  readonly x: number;
+  readonly y: number;
+}
+
+/** Whether labels need the kind of attention. */
+export function severalKinds(document: ScatterDocument): boolean {
+  return new Set(document.points.map(({ head }) => head[0])).size > 1;
+}
+
+/** "L5H3", or "encoder.L5H3" where there are several kinds. */
+export function headName([kind, layer, index]: HeadRef, several: boolean): string {
+  const short = `L${layer}H${index}`;
+  return several ? `${kind}.${short}` : short;
+}
+
+/** "name (unit)". */
+export function axisTitle(name: string, unit: string): string {
+  return unit === "" ? name : `${name} (${unit})`;
+}
+
+function number(value: number): string {
+  const text = value.toFixed(2).replace("-", "−");
+  return text === "−0.00" ? "0.00" : text;
+}
+
+/** "0.62 (0.51 to 0.71)". */
+export function intervalText({ value, low, high }: IntervalData): string {
+  return low === high ? number(value) : `${number(value)} (${number(low)} to ${number(high)})`;
+}
+
+/** Pearson's r with its interval: the line over the picture. */
+export function headline(document: ScatterDocument): string {
+  const { correlation, missing } = document;
+  const left = missing > 0 ? `, ${missing} not measured` : "";
+  return `r = ${intervalText(correlation.pearson)}, ${counted(correlation.heads, "head")}${left}`;
+}
+
+/** What else is known of the agreement. */
+export function details(document: ScatterDocument): string {
+  const { spearman, within_layers, ceiling } = document.correlation;
+  return [
+    `Spearman ${intervalText(spearman)}`,
+    within_layers === null ? "" : `within layers ${intervalText(within_layers)}`,
+    ceiling === null ? "" : `r at most ${intervalText(ceiling)}, as far as each agrees with itself`,
+  ]
+    .filter((part) => part !== "")
+    .join(" · ");
+}
+
+/** What the interval is over. */
+export function footnote(document: ScatterDocument): string {
+  return `95 % intervals, bootstrap over ${document.correlation.resampled}`;
+}
+
+/** Everything that is said of one head. */
+export function sentence(document: ScatterDocument, { head, x, y, x_error, y_error }: ScatterPoint): string {
+  const kind = severalKinds(document) ? `${head[0]} ` : "";
+  const one = formatEstimate(x, x_error, document.x_unit);
+  const other = formatEstimate(y, y_error, document.y_unit);
+  return `${kind}layer ${head[1]} head ${head[2]}: ${document.x_name} ${one}; ${document.y_name} ${other}`;
+}
+
+/** A range around all values, with room for the marks; 0 is part of it where it is near. */
+export function rangeOf(
+  values: readonly number[],
+  errors: readonly (number | null)[],
+): readonly [number, number] {
+  let low = Number.POSITIVE_INFINITY;
+  let high = Number.NEGATIVE_INFINITY;
+  values.forEach((value, i) => {
+    const error = errors[i] ?? 0;
+    low = Math.min(low, value - error);
+    high = Math.max(high, value + error);
+  });
+  if (!(low <= high)) return [0, 1];
+  const span = high - low || Math.abs(high) || 1;
+  if (low > 0 && low < span * 0.15) low = 0;
+  if (high < 0 && -high < span * 0.15) high = 0;
+  return [low === 0 ? -0.02 * span : low - 0.05 * span, high === 0 ? 0.02 * span : high + 0.05 * span];
+}
+
+/** Most points whose error bars can be told apart. */
+export const MOST_BARS = 200;
+
+export function showsBars(document: ScatterDocument): boolean {
+  return document.points.length <= MOST_BARS;
+}
+
+export interface Scales {
+  readonly x: Scale;
+  readonly y: Scale;
+}
+
+/** Domains of both axes; error bars count where they are drawn. */
+export function domains(
+  document: ScatterDocument,
+): readonly [readonly [number, number], readonly [number, number]] {
+  const { points } = document;
+  const bars = showsBars(document);
+  return [
+    rangeOf(
+      points.map(({ x }) => x),
+      bars ? points.map(({ x_error }) => x_error) : [],
+    ),
+    rangeOf(
+      points.map(({ y }) => y),
+      bars ? points.map(({ y_error }) => y_error) : [],
+    ),
+  ];
+}
+
+/** Whether a line "both are equal" says something: the same unit, and ranges of one size. */
+export function isComparable(document: ScatterDocument): boolean {
+  if (document.x_unit === "" || document.x_unit !== document.y_unit) return false;
+  const [x, y] = domains(document);
+  const [wide, high] = [x[1] - x[0], y[1] - y[0]];
+  const overlap = Math.min(x[1], y[1]) - Math.max(x[0], y[0]);
+  return Math.max(wide, high) < 5 * Math.min(wide, high) && overlap > 0.3 * Math.min(wide, high);
+}
+
+/** Least squares of y on x; null where the interval of r holds 0, so that no line suggests what is not known. */
+export function regression(
+  document: ScatterDocument,
+): { readonly slope: number; readonly start: number } | null {
+  const { low, high } = document.correlation.pearson;
+  if (!(low > 0 || high < 0)) return null;
+  const { points } = document;
+  const meanX = points.reduce((sum, { x }) => sum + x, 0) / points.length;
+  const meanY = points.reduce((sum, { y }) => sum + y, 0) / points.length;
+  let [crossed, squared] = [0, 0];
+  for (const { x, y } of points) {
+    crossed += (x - meanX) * (y - meanY);
+    squared += (x - meanX) ** 2;
+  }
+  if (!(squared > 0)) return null;
+  const slope = crossed / squared;
+  return { slope, start: meanY - slope * meanX };
+}
+
+export function place(document: ScatterDocument, { x, y }: Scales): readonly Placed[] {
+  return document.points.map((point) => ({
+    point,
+    key: headKey(point.head),
+    x: x(point.x),
+    y: y(point.y),
+  }));
+}
+
+export function scalesOf(
+  document: ScatterDocument,
+  horizontal: readonly [number, number],
+  vertical: readonly [number, number],
+): Scales {
+  const [x, y] = domains(document);
+  return { x: linearScale(x, horizontal), y: linearScale(y, vertical) };
+}
+
+/** The nearest point within `reach` pixels, or null. */
+export function nearest(placed: readonly Placed[], x: number, y: number, reach: number): Placed | null {
+  let best: Placed | null = null;
+  let least = reach * reach;
+  for (const one of placed) {
+    const distance = (one.x - x) ** 2 + (one.y - y) ** 2;
+    if (distance <= least) {
+      least = distance;
+      best = one;
+    }
+  }
+  return best;
+}
+
+/** Heads whose points lie in a rectangle, largest y first: those that matter most lead. */
+export function inside(
+  placed: readonly Placed[],
+  [x0, y0]: readonly [number, number],
+  [x1, y1]: readonly [number, number],
+): readonly HeadRef[] {
+  const [left, right] = [Math.min(x0, x1), Math.max(x0, x1)];
+  const [top, bottom] = [Math.min(y0, y1), Math.max(y0, y1)];
+  return placed
+    .filter(({ x, y }) => x >= left && x <= right && y >= top && y <= bottom)
+    .sort((a, b) => a.y - b.y)
+    .map(({ point }) => point.head);
+}
+
+/** The next point for an arrow key: left and right go by x, up and down by y; null for any other key. */
+export function step(placed: readonly Placed[], from: Placed | null, key: string): Placed | null {
+  const move = { ArrowRight: 1, ArrowLeft: -1, ArrowUp: 1, ArrowDown: -1, Home: -1e9, End: 1e9 }[key];
+  if (move === undefined || placed.length === 0) return null;
+  const upright = key === "ArrowUp" || key === "ArrowDown";
+  const order = [...placed].sort((a, b) => (upright ? b.y - a.y || a.x - b.x : a.x - b.x || b.y - a.y));
+  const at = from === null ? -1 : order.findIndex(({ key: own }) => own === from.key);
+  if (at < 0) return order[0] ?? null;
+  return order[Math.max(0, Math.min(order.length - 1, at + move))] ?? null;
+}
+
+/** "3 selected". */
+export function selectionText(selected: readonly HeadRef[]): string {
+  return selected.length === 0 ? "" : `${formatNumber(selected.length, 6)} selected`;
+}

@@ -1,0 +1,4 @@
+import { mountStatic } from "../../components/scatter/static.js";
+import { showPage } from "../show.js";
+
+showPage({ scatter: mountStatic });
