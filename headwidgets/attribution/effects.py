@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwidgets import statistics
+from headwidgets.attribution.tally import GROUPS
 from headwidgets.errors import InputError
 from headwidgets.scores import Head, HeadScores, Interval, import_pandas
 from headwidgets.wire.documents import KindName, Provenance
@@ -184,26 +185,31 @@ class Patching:
         if effects is None:
             return None
         if not self.normalised:
-            return self._scores(method, np.full(effects.shape[1], np.nan), None, "")
+            return self._scores(method, np.full_like(effects, np.nan), None, "")
         total = float(self.difference.sum())
-        share = effects.sum(0) / total
-        residuals = effects - share * self.difference[:, None]
+        residuals = effects - effects.sum(0) / total * self.difference[:, None]
         n = self.n
         error = np.sqrt(n / (n - 1) * (residuals**2).sum(0)) / abs(total) if n > 1 else None
-        return self._scores(method, share, error, "")
+        return self._scores(method, effects / (total / n), error, "")
 
     def _raw(self, method: str) -> HeadScores | None:
         effects = self.effects.get(method)
         if effects is None:
             return None
         error = effects.std(0, ddof=1) / math.sqrt(self.n) if self.n > 1 else None
-        return self._scores(method, effects.mean(0), error, self.metric_unit)
+        return self._scores(method, effects, error, self.metric_unit)
 
-    def _scores(self, method: str, values: Floats, errors: Floats | None, unit: str) -> HeadScores:
+    def _scores(self, method: str, effects: Floats, errors: Floats | None, unit: str) -> HeadScores:
+        """Scores of effects [pairs, heads]: their means, over all pairs and over random groups of them."""
+        count = min(GROUPS, self.n // 2)
+        group = np.random.default_rng(self.seed).permutation(self.n) % max(1, count)
+        grids = [self._grids(effects[group == g].mean(0)) for g in range(count)]
         return HeadScores(
-            self._grids(values),
+            self._grids(effects.mean(0)),
             stderr=None if errors is None else self._grids(errors),
             n=self.n,
+            groups={kind: np.stack([grid[kind] for grid in grids]) for kind in self._shapes} if count > 1 else None,
+            group_sizes=np.bincount(group) if count > 1 else None,
             name="patching" if method == "exact" else "attribution patching",
             unit=unit,
             provenance=self.provenance,

@@ -59,7 +59,7 @@ class Swaps:
 
     def step(self, count: int) -> None:
         """Tell that some runs are done; stop where that is wanted."""
-        self.done += count
+        self.done = min(self.steps, self.done + count)  # halved work is done again
         if self.on_progress is not None:
             self.on_progress(self.done, self.steps)
         if self.cancel is not None and self.cancel():

@@ -133,6 +133,10 @@ def test_shares_are_ratios_of_means_with_the_jackknifes_error():
     jackknife = np.sqrt((n - 1) / n * ((left - left.mean(0)) ** 2).sum(0))
     np.testing.assert_allclose(found.exact.stderr["encoder"].ravel(), jackknife, rtol=0.3)
     assert found.exact.n == found.exact_raw.n == n
+    for scores in (found.exact, found.exact_raw):
+        assert len(scores.group_sizes) == 9
+        together = np.average(scores.groups["encoder"], axis=0, weights=scores.group_sizes)
+        np.testing.assert_allclose(together, scores.values["encoder"], rtol=1e-5, atol=1e-7)
     assert found.exact_raw.unit == "logits"
     assert found.gradient is None
 
