@@ -130,7 +130,7 @@ class Job(Generic[T]):
             TimeoutError: not done in time (the job goes on).
             Cancelled: the job was cancelled.
         """
-        if self._thread is threading.current_thread():
+        if self._thread is threading.current_thread() and not self.done:
             raise InputError(f"job {self.name!r} cannot wait for its own result")
         self._asked.set()
         try:

@@ -8,8 +8,10 @@ import traitlets as t
 from numpy.typing import NDArray
 
 from headwidgets.errors import InputError
+from headwidgets.jobs import Job
 from headwidgets.scores import KIND_LABELS, KIND_ORDER, Head
-from headwidgets.widgets.base import HeadWidget, as_source
+from headwidgets.widgets.base import HeadWidget, Reply, as_source
+from headwidgets.widgets.following import Following
 from headwidgets.widgets.heads import Heads, Shapes, to_wire
 from headwidgets.wire.documents import SCHEMA, GridPanel, KindName, ScoreLayer
 
@@ -17,9 +19,13 @@ from headwidgets.wire.documents import SCHEMA, GridPanel, KindName, ScoreLayer
 class HeadGrid(HeadWidget):
     """Layer x head grid: one tab per kind of attention, colour by score, heads chosen by click or keyboard.
 
+    A job that measures scores can be shown while it runs: the grid shows what it has found so far, `status` says how
+    far it is, Stop ends it. The job is the caller's: closing the grid leaves it running.
+
     Example:
         >>> grid = HeadGrid(numpy.random.rand(12, 12), name="confidence")
         >>> grid.selected = [Head("encoder", 3, 7)]
+        >>> HeadGrid(hw.jobs.start(hw.attribution.importance, model, texts, labels))
     """
 
     _script = "grid.js"
@@ -28,6 +34,7 @@ class HeadGrid(HeadWidget):
     pruned: Any = Heads(help="Heads marked as pruned.")
     score = t.Unicode(help="Name of the score that is drawn; empty draws the first.").tag(sync=True, echo_update=False)
     kind = t.Unicode(help="The kind whose tab is open; empty opens the first.").tag(sync=True, echo_update=False)
+    running = t.Bool(help="Whether a job still brings scores.").tag(sync=True)
 
     def __init__(
         self,
@@ -39,33 +46,89 @@ class HeadGrid(HeadWidget):
         kind: str = "",
         selected: Any = (),
         pruned: Any = (),
+        wait: float = 2.0,
         **options: Any,
     ) -> None:
         """Show scores of heads.
 
         Args:
             scores: An array [layers, heads]; a dict from kind to such arrays, or from a name to scores; a
-                `HeadScores`; a list of several; or a model (no scores: a grid to choose heads in).
+                `HeadScores`; a list of several; a model (no scores: a grid to choose heads in); or a `Job` that
+                returns any of these.
             name: What a bare array measures.
             unit: Of a bare array; empty for a pure number.
             title: Heading; empty for none.
             kind: The kind whose tab is open; also the kind of a bare array (default ``encoder``).
             selected: Chosen heads.
             pruned: Heads marked as pruned.
+            wait: Seconds to wait for a job's first scores before showing progress.
             **options: Other traits, for example ``theme="dark"``.
 
         Raises:
             InputError: the scores cannot be drawn, or a head does not exist.
             TypeError: an option is not known.
         """
+        self._following: Following | None = None
+        if isinstance(scores, Job):
+            self.shapes = {}  # nothing is refused before it is known what there is
+            super().__init__(_empty(title), selected=selected, pruned=pruned, kind=kind, **options)
+            self._follow(scores, wait, name=name, unit=unit)
+            return
         document = grid_document(scores, name=name, unit=unit, title=title, kind=kind)
         self.shapes = _shapes(document)
         super().__init__(document, selected=selected, pruned=pruned, kind=kind, **options)
 
+    # ---- a job
+
+    @property
+    def job(self) -> "Job[Any] | None":
+        """The job whose scores are shown, or None."""
+        return None if self._following is None else self._following.job
+
+    def stop(self) -> None:
+        """Tell the job to stop; it does so within one batch, and what it has found stays."""
+        if self._following is not None:
+            self._following.job.cancel()
+
+    def _follow(self, job: "Job[Any]", wait: float, **options: Any) -> None:
+        def tell(status: str, running: bool) -> None:
+            self._publish(status=status, running=running)
+            if not running:
+                self._refresh_soon()
+
+        self._following = Following(job, lambda scores: self._replace(scores, **options), tell)
+        self._following.wait_for_first(wait)
+
+    def _leave(self) -> None:
+        following, self._following = self._following, None
+        if following is not None:
+            following.leave()
+
+    def wait(self, timeout: float | None = None, *, background: bool = True) -> bool:
+        """Block until the job, if there is one, has ended; see `Pictured.wait`."""
+        ended = self._following is None or self._following.wait(timeout)
+        return super().wait(timeout, background=background) and ended
+
+    def _busy(self) -> bool:
+        return super()._busy() or bool(self.running)
+
+    def _free(self) -> None:
+        self._leave()
+
+    def _work_for(self, request: Any) -> Reply:
+        if request.get("ask") != "stop":
+            return super()._work_for(request)
+
+        def work(_: Any) -> None:
+            self.stop()
+            self._answer({"id": request["id"], "answer": "done"})
+
+        return Reply(work)
+
     @t.validate("kind")
     def _check_kind(self, proposal: Any) -> str:
         kind = str(proposal["value"])
-        if kind and kind not in self.shapes:
+        if kind and self.shapes and kind not in self.shapes:
             raise InputError(f"there is no kind {kind!r} here: the kinds are {', '.join(self.shapes)}")
         return kind
 
@@ -84,16 +147,25 @@ class HeadGrid(HeadWidget):
             scores: As in the constructor.
             **options: `name`, `unit`, `title`, `kind` as in the constructor.
         """
+        self._leave()
+        self._replace(scores, status="", running=False, **options)
+
+    def _replace(self, scores: Any, *, status: str | None = None, running: bool | None = None, **options: Any) -> None:
         document = grid_document(scores, **{"title": self._current["title"], **options})
         self.shapes = _shapes(document)
         names = {layer["name"] for panel in document["panels"] for layer in panel["scores"]}
-        self._show(
-            document,
-            selected=[head for head in self.selected if _exists(head, self.shapes)],
-            pruned=[head for head in self.pruned if _exists(head, self.shapes)],
-            score=self.score if self.score in names else "",
-            kind=self.kind if self.kind in self.shapes else "",
-        )
+        traits: dict[str, Any] = {}
+        for name, heads in (("selected", self.selected), ("pruned", self.pruned)):
+            left = [head for head in heads if _exists(head, self.shapes)]
+            if len(left) < len(heads):
+                traits[name] = left
+        if self.score and self.score not in names:
+            traits["score"] = ""
+        if self.kind and self.kind not in self.shapes:
+            traits["kind"] = ""
+        if running is not None and (self.running or self.status):
+            traits |= {"status": status, "running": running}
+        self._show(document, **traits)
 
     def picture(self) -> dict[str, Any]:
         """Return the grid document with the heads selected and pruned now; the open tab and score come first."""
@@ -109,7 +181,22 @@ class HeadGrid(HeadWidget):
     def summary(self) -> str:
         """Return one line: sizes and counts."""
         sizes = ", ".join(f"{kind} {layers} x {heads}" for kind, (layers, heads) in self.shapes.items())
+        if not sizes:
+            return f"HeadGrid({self.status or 'no scores yet'})"
         return f"HeadGrid({sizes}; {len(self.selected)} selected, {len(self.pruned)} pruned)"
+
+
+def _empty(title: str) -> dict[str, Any]:
+    """The document of a grid that has no scores yet."""
+    return {
+        "schema": SCHEMA,
+        "document": "grid",
+        "title": title,
+        "panels": [],
+        "selected": [],
+        "pruned": [],
+        "provenance": None,
+    }
 
 
 def grid_document(

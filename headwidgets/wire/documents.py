@@ -615,7 +615,14 @@ class ChoiceRequest(TypedDict):
     ablation: str
 
 
-Request = HeadMapRequest | TextRequest | EstimateRequest | ChoiceRequest
+class StopRequest(TypedDict):
+    """Browser to Python: the work on show shall end; what it has found stays."""
+
+    id: int
+    ask: Literal["stop"]
+
+
+Request = HeadMapRequest | TextRequest | EstimateRequest | ChoiceRequest | StopRequest
 
 
 class HeadMapAnswer(TypedDict):

@@ -561,7 +561,13 @@ export interface ChoiceRequest {
   readonly ablation: string;
 }
 
-export type Request = HeadMapRequest | TextRequest | EstimateRequest | ChoiceRequest;
+/** Browser to Python: the work on show shall end; what it has found stays. */
+export interface StopRequest {
+  readonly id: number;
+  readonly ask: "stop";
+}
+
+export type Request = HeadMapRequest | TextRequest | EstimateRequest | ChoiceRequest | StopRequest;
 
 /** The map asked for; its array refers to the message's one buffer. */
 export interface HeadMapAnswer {

@@ -138,6 +138,55 @@ describe("mount", () => {
     selected: [],
     pruned: [["encoder", 0, 1]],
   };
+
+  describe("while scores come", () => {
+    const waiting: GridProps = {
+      document: grid([]),
+      theme: "light",
+      status: "importance: 0 of 9",
+      running: true,
+    };
+    const state = () => root.querySelector<HTMLElement>(".hw-state");
+    const stop = () => root.querySelector<HTMLButtonElement>(".hw-state button");
+
+    it("says how far it is and stops once, by pointer or keyboard", () => {
+      const onStop = vi.fn();
+      const { component } = live(waiting, { onStop });
+      expect(state()?.textContent).toContain("importance: 0 of 9");
+      expect(root.textContent).toContain("No scores yet.");
+      stop()?.click();
+      stop()?.click();
+      expect(onStop).toHaveBeenCalledTimes(1);
+      expect(stop()?.getAttribute("aria-disabled")).toBe("true");
+      expect(stop()?.type).toBe("button");
+      component.destroy();
+    });
+
+    it("keeps the focused cell while other scores arrive, and moves the focus off a button that goes", () => {
+      const running = { ...bert, status: "importance: 16 of 64 texts", running: true };
+      const { component } = live(running, { onStop: vi.fn() });
+      const cell = root.querySelector<HTMLElement>('[tabindex="0"].hw-cell');
+      cell?.focus();
+      component.update({ ...running, document: { ...named("bert") }, status: "importance: 32 of 64 texts" });
+      expect(document.activeElement?.classList.contains("hw-cell")).toBe(true);
+      expect(state()?.hidden).toBe(false);
+      stop()?.focus();
+      component.update({ ...bert, status: "", running: false });
+      expect(document.activeElement?.classList.contains("hw-cell")).toBe(true);
+      expect(state()?.hidden).toBe(true);
+      expect(root.querySelector('[role="status"]')?.textContent).toBe("Done.");
+      component.destroy();
+    });
+
+    it("ends with a sentence that stays, and has no button where nobody can stop it", () => {
+      const { component } = live({ ...waiting, ...bert, running: true, status: "working" });
+      expect(stop()?.hidden).toBe(true);
+      component.update({ ...bert, running: false, status: "importance was stopped after 16 of 64 texts." });
+      expect(state()?.hidden).toBe(false);
+      expect(root.querySelector('[role="status"]')?.textContent).toContain("stopped after 16");
+      component.destroy();
+    });
+  });
   const cell = (layer: number, head: number) =>
     root.querySelector<HTMLElement>(`[data-layer="${layer}"][data-head="${head}"]`) as HTMLElement;
   const press = (key: string, more: KeyboardEventInit = {}) =>

@@ -5,7 +5,7 @@ import { palette, type Theme } from "../../theme/palette.js";
 import type { Buffer } from "../../wire/decode.js";
 import type { GridDocument, HeadRef, KindName } from "../../wire/types.js";
 import type { Component } from "../component.js";
-import { drawing, h, menu, on, paint, rootOf, say, set, size } from "../controls.js";
+import { drawing, h, liveRegion, menu, on, paint, rootOf, say, set, size } from "../controls.js";
 import { observeWidth } from "../width.js";
 import { type Cell, CellGrid, step } from "./cells.js";
 import {
@@ -31,6 +31,10 @@ export interface GridProps {
   /** Override the document's own. */
   readonly selected?: readonly HeadRef[];
   readonly pruned?: readonly HeadRef[];
+  /** What is running, or how it ended; empty when there is nothing to say. */
+  readonly status?: string;
+  /** Whether scores still come. */
+  readonly running?: boolean;
 }
 
 /** What the user meant; the owner of the state answers by `update`. */
@@ -39,6 +43,8 @@ export interface GridEvents {
   /** Present: Delete and `x` toggle pruning of the selected heads. */
   onPrune?(pruned: readonly HeadRef[]): void;
   onChoose?(choice: { readonly kind: KindName; readonly score: string | null }): void;
+  /** Present: a button ends what is running. */
+  onStop?(): void;
 }
 
 const FALLBACK_WIDTH = 720;
@@ -63,7 +69,14 @@ export function mount(parent: HTMLElement, props: GridProps, events: GridEvents 
   const stage = h("div", { class: "hw-stage" }, picture, marks, hover, grid.element);
   // Hidden from screen readers: the focused cell says the same.
   const readout = h("div", { class: "hw-readout", "aria-hidden": "true" });
-  root.append(bar, h("div", { class: "hw-scroll" }, stage), readout);
+  const said = h("span", {});
+  const stop = h("button", { type: "button" }, "Stop");
+  const state = h("div", { class: "hw-state hw-running", hidden: true }, said, stop);
+  // Progress is seen; only how it ended is spoken.
+  const live = liveRegion();
+  root.append(bar, state, h("div", { class: "hw-scroll" }, stage), readout, live);
+  let wasRunning = false;
+  let stopping = false;
 
   let drawn: { view: PanelView; picture: PanelPicture; inputs: readonly unknown[] } | null = null;
   let anchor: Cell = [0, 0];
@@ -137,12 +150,29 @@ export function mount(parent: HTMLElement, props: GridProps, events: GridEvents 
     bar.hidden = tabs.hidden && scores.element.hidden;
   }
 
+  function showState(): void {
+    const { status = "", running = false } = props;
+    const leaves = !running && stop.contains(document.activeElement);
+    if (!running) stopping = false;
+    say(said, status);
+    stop.hidden = !running || !events.onStop;
+    set(stop, "aria-disabled", stopping ? "true" : false);
+    state.hidden = status === "" && stop.hidden;
+    if (wasRunning && !running) say(live, status || "Done.");
+    else if (running) say(live, "");
+    wasRunning = running;
+    // A button that goes must not take the focus to the top of the page.
+    if (leaves && drawn) grid.focus(grid.current);
+  }
+
   function render(): void {
     const colours = palette(props.theme);
     set(root, "data-theme", props.theme);
     const shown = panel();
     if (!shown) {
-      say(picture, "No heads to show.");
+      bar.hidden = true;
+      say(picture, props.running ? "No scores yet." : "No heads to show.");
+      showState();
       return;
     }
     chosen = new Set(selected().map(headKey));
@@ -167,6 +197,7 @@ export function mount(parent: HTMLElement, props: GridProps, events: GridEvents 
     showBar(view);
     const { layers, heads } = base.layout;
     showHover(hovered && hovered[0] < layers && hovered[1] < heads ? hovered : null);
+    showState();
   }
 
   function choose(cell: Cell, add: boolean, range: boolean): void {
@@ -270,6 +301,18 @@ export function mount(parent: HTMLElement, props: GridProps, events: GridEvents 
         grid.focus(next);
       }
       event.preventDefault();
+    },
+    signal,
+  );
+
+  on(
+    stop,
+    "click",
+    () => {
+      if (stopping) return;
+      stopping = true;
+      set(stop, "aria-disabled", "true");
+      events.onStop?.();
     },
     signal,
   );
