@@ -135,7 +135,9 @@ class Swaps:
     def _check_finite(self, batch: Batch, which: Which, found: dict[Site, Tensor], values: Tensor) -> None:
         masks = batch.query_mask
         for site, outputs in found.items():
-            if not bool(torch.isfinite(outputs.detach()[masks[site.kind]]).all()):
+            mask = masks[site.kind]
+            own = outputs.detach()[:, : mask.shape[1]]  # Longformer pads further, inside
+            if not bool(torch.isfinite(own[mask]).all()):
                 raise InputError(
                     f"the heads' outputs of {site.kind} layer {site.layer} are not finite (NaN or infinite) on a "
                     f"{which} text; check the weights of that layer and the model's dtype"
