@@ -42,10 +42,20 @@ export function mountDial(label: string, name: string, signal: AbortSignal, even
     events.turned(value);
   };
   const settle = (): void => {
+    typing = false;
+    place();
     if (!held) return;
     held = false;
-    typing = false;
     events.settled(value);
+  };
+  const place = (): void => {
+    const [least, most] = range;
+    // The slider's steps count from its least value, so the exact one may lie between two.
+    if (Math.abs(slider.valueAsNumber - value) > 0.005) slider.value = String(value);
+    const text = String(Number(value.toFixed(3)));
+    if (!typing && field.value !== text) field.value = text;
+    const share = most > least ? (100 * (value - least)) / (most - least) : 0;
+    slider.style.setProperty("--hw-at", `${Math.max(0, Math.min(100, share))}%`);
   };
   on(slider, "input", () => move(slider.valueAsNumber), signal);
   for (const type of ["change", "pointerup", "pointercancel", "blur"] as const)
@@ -81,13 +91,8 @@ export function mountDial(label: string, name: string, signal: AbortSignal, even
         set(input, "min", least);
         set(input, "max", most);
       }
-      // The slider's steps count from its least value, so the exact one may lie between two.
-      if (Math.abs(slider.valueAsNumber - next) > 0.005) slider.value = String(next);
-      const text = String(Number(next.toFixed(3)));
-      if (!typing && field.value !== text) field.value = text;
       set(slider, "aria-valuetext", spoken);
-      const share = most > least ? (100 * (next - least)) / (most - least) : 0;
-      slider.style.setProperty("--hw-at", `${Math.max(0, Math.min(100, share))}%`);
+      place();
     },
   };
 }

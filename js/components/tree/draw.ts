@@ -101,9 +101,9 @@ export function treeBody(view: TreeView, colors: Palette): string {
         el("path", {
           d: edgePath(from, to),
           fill: "none",
-          stroke: colors.muted,
+          stroke: colors.line,
           "stroke-width": 1,
-          "stroke-dasharray": "5 4",
+          "stroke-dasharray": "4 4",
           "data-part": "tie",
         }),
       );
@@ -290,9 +290,9 @@ export function treeKey(
     add(
       (left, middle) =>
         line(left, middle, left + 26, middle, {
-          stroke: colors.muted,
+          stroke: colors.line,
           "stroke-width": 1,
-          "stroke-dasharray": "5 4",
+          "stroke-dasharray": "4 4",
         }),
       26,
       `further ties above ${formatPercent(view.threshold, 0)} of the last layer’s largest`,

@@ -138,7 +138,7 @@ function placeLabels(
 ): { labels: Label[]; height: number } {
   const widest = Math.max(0, ...shown.map((one) => measure(one.label, LABEL) + (one.continued ? 8 : 0)));
   const flat = widest <= pitch - 6 || pitch >= WIDE_PITCH;
-  const rotate = flat ? 0 : pitch >= 18 ? -45 : -90;
+  const rotate = flat ? 0 : pitch >= 16 ? -45 : -90;
   const slope = rotate === -45 ? Math.SQRT1_2 : 1;
   const kept = thinned(shown, columns, nodes);
   const labels: Label[] = [];

@@ -245,7 +245,10 @@ export function mountNodes(signal: AbortSignal, events: NodesEvents): Nodes {
         set(item, "aria-selected", on ? "true" : "false");
         set(item, "tabindex", index === focus ? 0 : -1);
       });
-      if (had && element.contains(element.ownerDocument.activeElement)) items()[focus]?.focus();
+      if (had && element.contains(element.ownerDocument.activeElement)) {
+        items()[focus]?.focus();
+        events.told(sentence(focus), false);
+      }
     },
   };
 }
