@@ -27,6 +27,7 @@ _HOMES = {
     "PruningCurve": "headwidgets.pruning",
     "PruningExplorer": "headwidgets.widgets",
     "Tree": "headwidgets.attribution",
+    "TriggerTable": "headwidgets.widgets",
     "UnsupportedError": "headwidgets.errors",
     "VerificationError": "headwidgets.errors",
     "doctor": "headwidgets.doctor",

@@ -6,5 +6,15 @@ from headwidgets.widgets.explorer import Explorer, explore
 from headwidgets.widgets.grid import HeadGrid
 from headwidgets.widgets.pruning import PruningExplorer
 from headwidgets.widgets.tree import AttributionTree
+from headwidgets.widgets.triggers import TriggerTable
 
-__all__ = ["AttentionView", "AttributionTree", "AttributionView", "Explorer", "HeadGrid", "PruningExplorer", "explore"]
+__all__ = [
+    "AttentionView",
+    "AttributionTree",
+    "AttributionView",
+    "Explorer",
+    "HeadGrid",
+    "PruningExplorer",
+    "TriggerTable",
+    "explore",
+]

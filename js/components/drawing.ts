@@ -12,6 +12,7 @@ import { asDocument, missing } from "./mounting.js";
 import { draw as drawPruning } from "./pruning/draw.js";
 import { draw as drawScatter } from "./scatter/draw.js";
 import { draw as drawTree } from "./tree/draw.js";
+import { draw as drawTriggers } from "./triggers/draw.js";
 
 type Named<N extends Document["document"]> = Extract<Document, { document: N }>;
 type Draw<D> = (document: D, options: DrawOptions, buffer?: Buffer) => Picture;
@@ -24,6 +25,7 @@ export const draws: { readonly [N in Document["document"]]?: Draw<Named<N>> } = 
   tree: drawTree,
   scatter: drawScatter,
   curves: drawCurves,
+  triggers: drawTriggers,
   dashboard: drawDashboard,
 };
 

@@ -9,5 +9,16 @@ import type { Mounts } from "./mounting.js";
 import { mountStatic as pruning } from "./pruning/static.js";
 import { mountStatic as scatter } from "./scatter/static.js";
 import { mountStatic as tree } from "./tree/static.js";
+import { mountStatic as triggers } from "./triggers/static.js";
 
-export const mounts: Mounts = { grid, attention, attribution, pruning, tree, scatter, curves, dashboard };
+export const mounts: Mounts = {
+  grid,
+  attention,
+  attribution,
+  pruning,
+  tree,
+  scatter,
+  curves,
+  triggers,
+  dashboard,
+};

@@ -18,6 +18,7 @@ import { curvesDocument, scatterDocument } from "./charts.js";
 import { GRIDS } from "./grids.js";
 import * as texts from "./texts.js";
 import { TREES } from "./trees.js";
+import { triggersDocument, triggersFound, triggersHostile, triggersMany } from "./triggers.js";
 import {
   attentionDocument,
   attentionMap,
@@ -98,6 +99,10 @@ export const fixtures: Readonly<Record<string, () => Document>> = {
   "curves-loss": () => curvesDocument(2, { metric: "loss" }),
   "curves-hostile": () => curvesDocument(3, { hostile: true }),
   ...TREES,
+  triggers: triggersDocument,
+  "triggers-found": triggersFound,
+  "triggers-many": triggersMany,
+  "triggers-hostile": triggersHostile,
   dashboard: () => ({
     schema: 1,
     document: "dashboard",

@@ -1,0 +1,4 @@
+import { mountStatic } from "../../components/triggers/static.js";
+import { showPage } from "../show.js";
+
+showPage({ triggers: mountStatic });
