@@ -1,6 +1,6 @@
 /** Where points lie, what the numbers say, and what choosing does. */
 
-import { counted, formatEstimate, formatNumber } from "../../marks/format.js";
+import { counted, formatEstimate } from "../../marks/format.js";
 import { linearScale, type Scale } from "../../marks/scale.js";
 import type { HeadRef, IntervalData, ScatterDocument, ScatterPoint } from "../../wire/types.js";
 import { headKey } from "../grid/selection.js";
@@ -206,5 +206,5 @@ export function step(placed: readonly Placed[], from: Placed | null, key: string
 
 /** "3 selected". */
 export function selectionText(selected: readonly HeadRef[]): string {
-  return selected.length === 0 ? "" : `${formatNumber(selected.length, 6)} selected`;
+  return selected.length === 0 ? "" : `${selected.length} selected`;
 }
