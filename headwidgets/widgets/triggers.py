@@ -42,7 +42,7 @@ class TriggerTable(HeadWidget):
             title: Heading; the result's own by default.
             selected: Row whose changed texts are shown.
             sort: ``trigger``, ``found_in``, ``score``, ``support``; after an attack also ``moved`` (predictions that
-                changed), ``worst``, and ``outcome:0`` (change of the accuracy on all texts), ``outcome:1`` (on the first
+                changed), ``worst``, and ``outcome:0`` (change of accuracy on all texts), ``outcome:1`` (on the first
                 class) and so on; ``-`` in front for largest first.
             **options: Other traits, for example ``theme="dark"``.
 

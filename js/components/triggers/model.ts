@@ -100,9 +100,9 @@ function columnsOf(document: TriggersDocument, tested: boolean): Column[] {
     value: (row) => row.outcomes[at]?.change?.value ?? Number.POSITIVE_INFINITY,
   });
   const few = document.classes.length <= MOST_COLUMNS;
-  if (few) columns.push(...document.classes.map((name, i) => outcome(i + 1, name)));
+  if (few) columns.push(...document.classes.map((name, i) => outcome(i + 1, `accuracy, ${name}`)));
   else {
-    columns.push(outcome(0, ALL), {
+    columns.push(outcome(0, `accuracy, ${ALL}`), {
       key: "worst",
       title: "hurt most",
       kind: "text",

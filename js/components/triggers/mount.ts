@@ -101,7 +101,8 @@ export function mount(
   function showTable(shown: TableView): void {
     const inputs = [shown, props.theme, sort()];
     const rows = sortedRows(shown, sort());
-    if (!inputs.every((input, i) => Object.is(input, drawn[i]))) {
+    const fresh = !inputs.every((input, i) => Object.is(input, drawn[i]));
+    if (fresh) {
       drawn = inputs;
       const focused = headings.contains(document.activeElement)
         ? (document.activeElement as HTMLElement).dataset.key
@@ -120,6 +121,17 @@ export function mount(
       set(element, "aria-selected", String(rows[at]?.index === selected()));
       set(element, "tabindex", at === current ? 0 : -1);
     });
+    if (fresh) reveal();
+  }
+
+  /** Bring the chosen row into the table's own window; the page stays where it is. */
+  function reveal(): void {
+    const row = body.querySelector<HTMLElement>('[aria-selected="true"]');
+    if (!row) return;
+    const top = row.offsetTop - (headings.offsetHeight || 0);
+    const bottom = row.offsetTop + row.offsetHeight - scroll.clientHeight;
+    if (scroll.scrollTop > top) scroll.scrollTop = top;
+    else if (scroll.clientHeight > 0 && scroll.scrollTop < bottom) scroll.scrollTop = bottom;
   }
 
   function headingOf(column: Column, order: string): HTMLElement {
@@ -155,7 +167,13 @@ export function mount(
     const outcome = column.outcome === undefined ? undefined : row.outcomes[column.outcome];
     if (outcome)
       return h("td", { role: "gridcell", "data-kind": "outcome" }, barOf(outcome, BAR, outcomeText(outcome)));
-    return h("td", { role: "gridcell", "data-kind": column.kind }, h("bdi", {}, cellText(column, row)));
+    const label = cellText(column, row);
+    const attributes = { role: "gridcell", "data-kind": column.kind };
+    return h(
+      "td",
+      column.kind === "text" ? { ...attributes, title: label } : attributes,
+      h("bdi", {}, label),
+    );
   }
 
   function barOf(outcome: Outcome, width: number, label: string): HTMLElement {
