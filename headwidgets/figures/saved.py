@@ -148,7 +148,9 @@ def _without_last_map(document: Any) -> Any | None:
 
 
 def _coarser(document: Any) -> Any | None:
-    """Halve thumbnails, then take the remaining maps out."""
+    """Halve thumbnails, then take the remaining maps out; of a tree, what is not needed for the picture of now."""
+    if document.get("levels"):
+        return _smaller_tree(document)
     for panel in document.get("panels", ()):
         thumbnails = _array(panel["thumbnails"]) if "thumbnails" in panel else None
         if thumbnails is not None and thumbnails.shape[-1] > 4:
@@ -161,6 +163,21 @@ def _coarser(document: Any) -> Any | None:
             parts[i] = smaller
             return {**document, "parts": parts}
     return None
+
+
+def _smaller_tree(document: Any) -> Any | None:
+    """Leave out the level that is not on show, then the candidates that the present tau rules out."""
+    levels = document["levels"]
+    if len(levels) > 1:
+        return {**document, "levels": levels[-1:] if document["collapsed"] else levels[:1]}
+    (level,) = levels
+    edges, weight = _array(level["edges"]), _array(level["weight"])
+    largest = _array(level["peak"]).astype(np.float64)[edges // max(1, level["count"] ** 2)]
+    floor = max(float(level["floor"]), float(document["threshold"]))
+    kept = weight.astype(np.float64) > floor * largest
+    if kept.all():
+        return None
+    return {**document, "levels": [{**level, "floor": floor, "edges": edges[kept], "weight": weight[kept]}]}
 
 
 def _halved(panel: Any) -> Any:

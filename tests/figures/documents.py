@@ -3,6 +3,7 @@
 from headwidgets.widgets.grid import grid_document
 from headwidgets.wire.documents import SCHEMA
 from tests.widgets.fakes import HOSTILE, FakeSource
+from tests.wire import make_fixtures
 
 
 def all_documents():
@@ -39,5 +40,6 @@ def all_documents():
         "attention": {**attention, "title": HOSTILE},
         "attribution": attribution,
         "pruning": pruning,
+        "tree": {**make_fixtures.tree(), "text": HOSTILE, "target": HOSTILE, "unit": HOSTILE, "notes": [HOSTILE]},
         "dashboard": dashboard,
     }

@@ -14,7 +14,7 @@ STUB = "export default { render() {} };"
 def _front_end(tmp_path_factory, monkeypatch):
     """Widgets only carry their bundle: what it says does not matter here."""
     folder = tmp_path_factory.mktemp("static")
-    for name in ("grid", "attention", "attribution", "pruning"):
+    for name in ("grid", "attention", "attribution", "pruning", "tree"):
         (folder / f"{name}.js").write_text(STUB)
     (folder / "widgets.css").write_text("/* */")
     monkeypatch.setattr(assets, "FOLDER", folder)
