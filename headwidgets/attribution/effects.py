@@ -1,6 +1,7 @@
 """What did patching find? Effects of heads, raw and as a share, and how far an approximation agrees with exact runs."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -146,7 +147,7 @@ class Patching:
     def _about_skipped(self) -> list[str]:
         reasons: dict[str, list[int]] = {}
         for number, why in self.skipped.items():
-            reasons.setdefault("unequal" if "tokens and" in why else why, []).append(number)
+            reasons.setdefault(re.sub(r"\d+", "", why), []).append(number)  # lengths differ from pair to pair
         found = []
         for numbers in reasons.values():
             first = numbers[0]
