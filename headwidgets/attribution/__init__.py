@@ -11,10 +11,12 @@ from headwidgets.attribution.correlation import (
 )
 from headwidgets.attribution.effectiveness import Effectiveness, effectiveness
 from headwidgets.attribution.effects import Patching
+from headwidgets.attribution.faithfulness import faithfulness
 from headwidgets.attribution.importance import importance
 from headwidgets.attribution.patching import patch
 from headwidgets.attribution.paths import attribute
 from headwidgets.attribution.relevance import Relevance, propagate_relevance
+from headwidgets.attribution.report import Faithfulness
 from headwidgets.attribution.result import Attribution
 from headwidgets.attribution.trees import Tree, tree
 from headwidgets.attribution.trigger_result import Trigger, Triggers
@@ -26,6 +28,7 @@ __all__ = [
     "Correlation",
     "CorrelationDifference",
     "Effectiveness",
+    "Faithfulness",
     "Patching",
     "Relevance",
     "Tree",
@@ -37,6 +40,7 @@ __all__ = [
     "compare_correlations",
     "correlate",
     "effectiveness",
+    "faithfulness",
     "find_triggers",
     "importance",
     "patch",

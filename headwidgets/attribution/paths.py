@@ -214,7 +214,7 @@ def walk(
     rule = None if plan.fixed is None else quadrature.fixed(plan.rule, plan.fixed)
     total, done = len(examples) * len(plan.sites), 0
     common: list[str] = []
-    with _in_float32(model, common) as used, _padding(used, examples, plan.task) as pad_id, held(used):
+    with in_float32(model, common) as used, _padding(used, examples, plan.task) as pad_id, held(used):
         sites = [used.site(s.kind, s.layer) for s in plan.sites]
         for group in groups if groups is not None else [range(len(examples))]:
             waiting = [(batch.index, sites) for batch in _batches(used, examples, pad_id, group)]
@@ -265,7 +265,7 @@ def _clean(model: HeadModel, batch: Batch, found: list[Goal], plan: Plan, sites:
 
 
 @contextmanager
-def _in_float32(model: HeadModel, notes: list[str]) -> Iterator[HeadModel]:
+def in_float32(model: HeadModel, notes: list[str]) -> Iterator[HeadModel]:
     """The model, or a float32 copy of one in half precision where that fits; the user's weights are never cast."""
     parameters = list(model.model.parameters())
     dtype = next((p.dtype for p in parameters if p.is_floating_point()), torch.float32)
@@ -282,9 +282,13 @@ def _in_float32(model: HeadModel, notes: list[str]) -> Iterator[HeadModel]:
         yield model
         return
     notes.append(f"The model is in {name}; a float32 copy of it was attributed.")
-    with model.lock:
-        twin = copy.deepcopy(model.model).float()
+    hooks = [hook for module in model.model.modules() for hook in module._forward_pre_hooks.values()]
+    with model.lock:  # hooks of blocks around the call (gates) are not copied: they act on the copy as they are
+        twin = copy.deepcopy(model.model, {id(hook): hook for hook in hooks}).float()
     yield HeadModel(twin, model.tokenizer)
+
+
+_in_float32 = in_float32
 
 
 @contextmanager
