@@ -20,6 +20,8 @@ from headwidgets.wire.documents import EstimateData, GridPanel, HeadRef, KindNam
 
 RANKING_TEXTS = 256
 """Texts on which a ranking is measured, at most: a seeded sample of those given."""
+_SLOW = {"ablation": 64, "relevance": 64}
+"""The same for methods that take many passes per text."""
 
 
 def source(model: HeadModel) -> "ModelSource":
@@ -30,7 +32,7 @@ def source(model: HeadModel) -> "ModelSource":
 class ModelSource:
     """A `HeadModel` as widgets see it; see `headwidgets.wire.source.Source`."""
 
-    methods: tuple[str, ...] = METHODS
+    methods: tuple[str, ...] = tuple(method for method in METHODS if method != "patching")  # which needs pairs of texts
     ablations: tuple[str, ...] = ABLATIONS
 
     def __init__(self, model: HeadModel) -> None:
@@ -83,7 +85,7 @@ class ModelSource:
         """Head scores by a method of `methods`, on a seeded sample of at most `RANKING_TEXTS` texts."""
         from headwidgets.attribution import importance
 
-        few, answers = sampled(texts, labels, RANKING_TEXTS)
+        few, answers = sampled(texts, labels, _SLOW.get(method, RANKING_TEXTS))
         return importance(self.model, few, answers, method=method, on_progress=on_progress, cancel=cancelled)
 
 

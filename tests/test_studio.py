@@ -213,6 +213,16 @@ def test_first_paint_is_small_whatever_the_length(n_tokens):
     view.close()
 
 
+def test_every_method_that_needs_no_more_than_texts_and_labels_is_offered(bert):
+    found = studio.source(bert)
+    assert {"attribution", "taylor", "ablation", "confidence", "random"} <= set(found.methods)
+    assert "patching" not in found.methods
+    for method in found.methods:
+        scores = found.importance(method, [TEXT] * 3, [0, 1, 2], lambda done, total: None, never)
+        assert len(scores.ranking()) == len(bert.heads())
+        assert scores.provenance["settings"]["method"] == method
+
+
 def test_the_dashboard_ranks_measures_and_links_a_real_model(bert):
     texts = [f"{word} cat sat on the mat" for word in WORDS]
     labels = [i % 3 for i in range(len(texts))]

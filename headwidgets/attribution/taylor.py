@@ -5,6 +5,7 @@ position (the paper's code), per example (the paper) or per batch (transformers'
 different measures: slopes of opposite sign cancel inside what is summed before.
 """
 
+import copy
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ import torch
 from torch import Tensor
 
 from headwidgets.attribution.passes import held
+from headwidgets.attribution.paths import in_float32
 from headwidgets.attribution.tally import Floats, Tally, chunks, singles
 from headwidgets.errors import Cancelled, InputError, MemoryLimitError, UnsupportedError
 from headwidgets.jobs import Cancel, Progress
@@ -52,7 +54,8 @@ def measure(
     """Mean over texts of |dL/dg| at g = 1, L the task's own loss of a text and g the gate of a head.
 
     L is the cross entropy of the right answer: of the class, or the mean over a text's tokens, words or target tokens
-    (squared error for regression). One forward and one backward pass per batch.
+    (squared error for regression). One forward and one backward pass per batch; a model in half precision is measured
+    on a float32 copy, where that fits.
 
     Args:
         model: A HeadModel.
@@ -92,7 +95,6 @@ def measure(
     total = len(questions.examples)
     order = chunks(total, seed) if level != "batch" else _batches(total, batch_size, seed)
     tally = Tally(model, order if level == "batch" else singles(order))
-    slopes = _Slopes(model, questions, level == "position")
 
     def scores() -> HeadScores:
         found = tally.scores(
@@ -108,7 +110,8 @@ def measure(
         )
         return _normalised(found) if normalise == "layer" else found
 
-    with model.gated(closed), held(model):
+    with in_float32(model, []) as used, used.gated(closed), held(used):
+        slopes = _Slopes(used, questions, level == "position")
         for chunk in order:
             rows: dict[int, dict[Site, Floats]] = {}
             for index, found in slopes.of(chunk, cancel):
@@ -117,7 +120,7 @@ def measure(
                 if on_progress is not None:
                     on_progress(tally.n + len(rows), total)
             for site in model.sites:
-                numbers = np.stack([rows[i][site] for i in chunk])
+                numbers = np.stack([rows[i][used.site(site.kind, site.layer)] for i in chunk])
                 if level == "batch":  # one number for all of them, which counts as often as there are texts
                     size = np.array([float(len(chunk))])
                     tally.add(site, chunk[:1], np.abs(numbers.mean(0, keepdims=True)) * size, size)
@@ -147,7 +150,8 @@ class _Slopes:
     """dL/dg of single texts, at every head, by passes of as many texts as fit."""
 
     def __init__(self, model: HeadModel, questions: Questions, per_position: bool) -> None:
-        self.model, self.questions, self.per_position = model, questions, per_position
+        self.model, self.questions, self.per_position = model, copy.copy(questions), per_position
+        self.questions.model = model  # the float32 copy, where there is one
         self.tokens = _TOKENS.get(model.device.type, _TOKENS["cpu"])
         if questions.answers_per_position:
             self.tokens = min(self.tokens, max(64, _LOGIT_BYTES // (24 * questions.answers_per_position)))

@@ -151,6 +151,20 @@ def test_normalised_by_layer():
     assert scores.name == "taylor, normalised by layer"
 
 
+def test_a_model_in_half_precision_is_measured_in_float32():
+    half, full = made("bert", "sequence"), made("bert", "sequence")
+    half.model.bfloat16()
+    full.model.bfloat16().float()
+    gone = [Head("encoder", 0, 1)]
+    for options in ({}, {"pruned": gone}):
+        found, expected = (importance(m, TEXTS, LABELS, method="taylor", **options) for m in (half, full))
+        np.testing.assert_allclose(found.values["encoder"], expected.values["encoder"], rtol=1e-5, atol=1e-6)
+    with half.gated(gone):
+        inside = importance(half, TEXTS, LABELS, method="taylor")
+    np.testing.assert_allclose(inside.values["encoder"], found.values["encoder"], rtol=1e-5, atol=1e-6)
+    assert half.model.dtype == torch.bfloat16
+
+
 def test_groups_add_up_to_the_whole():
     model = made("bert", "sequence")
     texts, labels = TEXTS * 14, LABELS * 14
