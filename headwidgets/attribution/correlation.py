@@ -12,7 +12,7 @@ from headwidgets import statistics
 from headwidgets.attribution import resampling
 from headwidgets.attribution.resampling import Measured
 from headwidgets.errors import InputError
-from headwidgets.scores import Head, HeadScores, Interval, import_pandas
+from headwidgets.scores import KIND_ORDER, Head, HeadScores, Interval, import_pandas
 from headwidgets.wire.documents import SCHEMA, KindName, Provenance
 
 Floats = NDArray[np.float64]
@@ -90,16 +90,7 @@ class Correlation:
     def document(self) -> dict[str, Any]:
         """What is drawn (wire `ScatterDocument`)."""
         errors = [_errors_of(one, self.heads) for one in self.scores]
-        points = [
-            {
-                "head": list(head),
-                "x": float(self.x[i]),
-                "y": float(self.y[i]),
-                "x_error": _number(errors[0], i),
-                "y_error": _number(errors[1], i),
-            }
-            for i, head in enumerate(self.heads)
-        ]
+        places = [(KIND_ORDER.index(head.kind), head.layer, head.index) for head in self.heads]
         return {
             "schema": SCHEMA,
             "document": "scatter",
@@ -108,7 +99,11 @@ class Correlation:
             "y_name": self.names[1],
             "x_unit": self.scores[0].unit,
             "y_unit": self.scores[1].unit,
-            "points": points,
+            "heads": np.array(places, dtype=np.int32),
+            "x": self.x.astype(np.float32),
+            "y": self.y.astype(np.float32),
+            "x_error": None if errors[0] is None else errors[0].astype(np.float32),
+            "y_error": None if errors[1] is None else errors[1].astype(np.float32),
             "missing": self.missing,
             "correlation": {
                 "pearson": self.pearson.data(),
@@ -371,7 +366,3 @@ def _provenance(first: HeadScores, second: HeadScores, settings: dict[str, Any])
 
 def _setting(scores: HeadScores, name: str) -> Any:
     return scores.provenance["settings"].get(name) if scores.provenance else None
-
-
-def _number(errors: Floats | None, place: int) -> float | None:
-    return None if errors is None or not math.isfinite(errors[place]) else float(errors[place])

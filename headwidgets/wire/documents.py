@@ -398,17 +398,6 @@ class TreeDocument(TypedDict):
     provenance: Provenance | None
 
 
-class ScatterPoint(TypedDict):
-    """One head, measured twice."""
-
-    head: HeadRef
-    x: float
-    y: float
-    x_error: float | None
-    """Standard error."""
-    y_error: float | None
-
-
 class CorrelationData(TypedDict):
     """How far two measurements agree, each number with its 95 % interval."""
 
@@ -433,7 +422,14 @@ class ScatterDocument(TypedDict):
     y_name: str
     x_unit: str
     y_unit: str
-    points: list[ScatterPoint]
+    heads: ArrayRef
+    """int32 [points, 3]: kind (0 encoder, 1 decoder, 2 cross), layer, index."""
+    x: ArrayRef
+    """float32 [points]"""
+    y: ArrayRef
+    x_error: ArrayRef | None
+    """float32 [points], standard errors; NaN where not known."""
+    y_error: ArrayRef | None
     missing: int
     """Heads that one of the two did not measure; they are not drawn."""
     correlation: CorrelationData

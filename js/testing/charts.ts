@@ -7,9 +7,8 @@ import type {
   KindName,
   NamedCurve,
   ScatterDocument,
-  ScatterPoint,
 } from "../wire/types.js";
-import { estimate } from "./views.js";
+import { estimate, packed } from "./views.js";
 
 export const HOSTILE_TEXT =
   "</script><img src=x onerror=alert(1)> żółć 漢字 \u0000 ]]> &amp; a name that does not end";
@@ -35,6 +34,29 @@ export interface ScatterOptions {
   readonly unit?: string;
 }
 
+/** Points as the arrays of a document. */
+export function packedPoints(
+  points: readonly { head: HeadRef; x: number; y: number; x_error?: number; y_error?: number }[],
+  errors: boolean,
+): Pick<ScatterDocument, "heads" | "x" | "y" | "x_error" | "y_error"> {
+  const shape = [points.length];
+  const kinds = ["encoder", "decoder", "cross"];
+  const column = (of: (point: (typeof points)[number]) => number) =>
+    packed(Float32Array.from(points, of), shape);
+  return {
+    heads: packed(
+      Int32Array.from(
+        points.flatMap(({ head: [kind, layer, index] }) => [kinds.indexOf(kind), layer, index]),
+      ),
+      [points.length, 3],
+    ),
+    x: column(({ x }) => x),
+    y: column(({ y }) => y),
+    x_error: errors ? column(({ x_error = Number.NaN }) => x_error) : null,
+    y_error: errors ? column(({ y_error = Number.NaN }) => y_error) : null,
+  };
+}
+
 /** Scores of two tasks, most heads near 0 and few far out, as importances are. */
 export function scatterDocument(layers = 12, heads = 12, options: ScatterOptions = {}): ScatterDocument {
   const {
@@ -45,14 +67,14 @@ export function scatterDocument(layers = 12, heads = 12, options: ScatterOptions
     unit = "probability",
   } = options;
   const next = numbers(7);
-  const points: ScatterPoint[] = [];
+  const points: { head: HeadRef; x: number; y: number; x_error: number; y_error: number }[] = [];
   for (const kind of kinds)
     for (let layer = 0; layer < layers; layer++)
       for (let index = 0; index < heads; index++) {
         const base = -Math.log(1 - next()) * 0.012 * (1 + layer / layers);
         const x = base * (0.6 + 0.8 * next());
         const y = base * (0.5 + next()) + 0.002 * next();
-        const [x_error, y_error] = errors ? [0.06 * x + 5e-4, 0.08 * y + 5e-4] : [null, null];
+        const [x_error, y_error] = [0.06 * x + 5e-4, 0.08 * y + 5e-4];
         points.push({ head: [kind, layer, index], x, y, x_error, y_error });
       }
   return {
@@ -63,7 +85,7 @@ export function scatterDocument(layers = 12, heads = 12, options: ScatterOptions
     y_name: hostile ? HOSTILE_TEXT : "MRPC",
     x_unit: unit,
     y_unit: unit,
-    points,
+    ...packedPoints(points, errors),
     missing: hostile ? 3 : 0,
     correlation: {
       pearson: interval(0.71, 0.08),

@@ -369,16 +369,6 @@ export interface TreeDocument {
   readonly provenance: Provenance | null;
 }
 
-/** One head, measured twice. */
-export interface ScatterPoint {
-  readonly head: HeadRef;
-  readonly x: number;
-  readonly y: number;
-  /** Standard error. */
-  readonly x_error: number | null;
-  readonly y_error: number | null;
-}
-
 /** How far two measurements agree, each number with its 95 % interval. */
 export interface CorrelationData {
   readonly pearson: IntervalData;
@@ -401,7 +391,14 @@ export interface ScatterDocument {
   readonly y_name: string;
   readonly x_unit: string;
   readonly y_unit: string;
-  readonly points: readonly ScatterPoint[];
+  /** int32 [points, 3]: kind (0 encoder, 1 decoder, 2 cross), layer, index. */
+  readonly heads: ArrayRef;
+  /** float32 [points] */
+  readonly x: ArrayRef;
+  readonly y: ArrayRef;
+  /** float32 [points], standard errors; NaN where not known. */
+  readonly x_error: ArrayRef | null;
+  readonly y_error: ArrayRef | null;
   /** Heads that one of the two did not measure; they are not drawn. */
   readonly missing: number;
   readonly correlation: CorrelationData;

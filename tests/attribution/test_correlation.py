@@ -208,6 +208,6 @@ def test_a_frame_and_a_document_hold_every_head():
     assert frame["y_stderr"].isna().all()
     document = found.document()
     assert (document["x_name"], document["y_name"]) == ("sst2", "mrpc")
-    assert document["points"][13]["head"] == ["encoder", 1, 1]
-    assert document["points"][13]["x_error"] == pytest.approx(frame["x_stderr"][13])
-    assert document["points"][13]["y_error"] is None
+    assert document["heads"][13].tolist() == [0, 1, 1]
+    assert document["x_error"][13] == pytest.approx(frame["x_stderr"][13])
+    assert document["y_error"] is None

@@ -6,6 +6,7 @@ import { linearScale } from "../../marks/scale.js";
 import { el, escapeText, line, num, text } from "../../marks/svg.js";
 import { fitText, measure, wrap } from "../../marks/text.js";
 import { type Palette, palette } from "../../theme/palette.js";
+import type { Buffer } from "../../wire/decode.js";
 import type { HeadRef, ScatterDocument } from "../../wire/types.js";
 import { headKey } from "../grid/selection.js";
 import {
@@ -20,7 +21,9 @@ import {
   place,
   regression,
   type Scales,
+  type Scatter,
   scalesOf,
+  scatterOf,
   severalKinds,
   showsBars,
 } from "./model.js";
@@ -42,7 +45,7 @@ export interface ScatterPicture {
 }
 
 /** The chart with its words, without the selection. */
-export function drawScatter(document: ScatterDocument, room: number, colours: Palette): ScatterPicture {
+export function drawScatter(document: Scatter, room: number, colours: Palette): ScatterPicture {
   const width = Math.max(260, Math.min(MOST_WIDTH, room));
   const out: string[] = [];
   let y = 0;
@@ -101,7 +104,7 @@ function clipped(
 }
 
 function lines(
-  document: ScatterDocument,
+  document: Scatter,
   scales: Scales,
   [left, top, right, bottom]: Plot,
   colours: Palette,
@@ -154,7 +157,7 @@ function radius(count: number): number {
   return count > 1000 ? 2 : count > 200 ? 3 : 4;
 }
 
-function points(document: ScatterDocument, placed: readonly Placed[], colours: Palette): string {
+function points(document: Scatter, placed: readonly Placed[], colours: Palette): string {
   const r = radius(document.points.length);
   const style = { "fill-opacity": 0.6, stroke: colours.surface, "stroke-width": 0.75 };
   if (placed.length > 400) {
@@ -170,7 +173,7 @@ function points(document: ScatterDocument, placed: readonly Placed[], colours: P
 
 /** What marks and lines mean; nothing where the axes say it all. */
 function key(
-  document: ScatterDocument,
+  document: Scatter,
   x: number,
   y: number,
   width: number,
@@ -224,7 +227,7 @@ function key(
 
 /** Rings, error bars and names of the selected heads; `hovered` is ringed too. */
 export function drawSelection(
-  document: ScatterDocument,
+  document: Scatter,
   picture: ScatterPicture,
   selected: readonly HeadRef[],
   hovered: string | null,
@@ -253,7 +256,7 @@ export function drawSelection(
 
 /** A head's name on the side of its point where nothing else stands; none where there is no such side. */
 function nameOf(
-  document: ScatterDocument,
+  document: Scatter,
   head: HeadRef,
   x: number,
   y: number,
@@ -290,12 +293,13 @@ function nameOf(
 }
 
 /** One sentence for a screen reader. */
-export function describe(document: ScatterDocument): string {
+export function describe(document: Scatter): string {
   return `${document.title || "Importance"}: ${document.y_name} against ${document.x_name}; ${headline(document)}`;
 }
 
 /** The scatter as a picture of its own. */
-export function draw(document: ScatterDocument, options: DrawOptions): Picture {
+export function draw(content: ScatterDocument, options: DrawOptions, buffer?: Buffer): Picture {
+  const document = scatterOf(content, buffer);
   const colours = palette(options.theme);
   const picture = drawScatter(document, options.width, colours);
   let { height } = picture;

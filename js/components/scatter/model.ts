@@ -2,8 +2,53 @@
 
 import { counted, formatEstimate } from "../../marks/format.js";
 import { linearScale, type Scale } from "../../marks/scale.js";
-import type { HeadRef, IntervalData, ScatterDocument, ScatterPoint } from "../../wire/types.js";
+import { type Buffer, decodeShaped } from "../../wire/decode.js";
+import type { ArrayRef, HeadRef, IntervalData, KindName, ScatterDocument } from "../../wire/types.js";
 import { headKey } from "../grid/selection.js";
+
+/** One head, measured twice; an error is null where it is not known. */
+export interface ScatterPoint {
+  readonly head: HeadRef;
+  readonly x: number;
+  readonly y: number;
+  readonly x_error: number | null;
+  readonly y_error: number | null;
+}
+
+/** A document with its arrays decoded. */
+export interface Scatter extends Omit<ScatterDocument, "heads" | "x" | "y" | "x_error" | "y_error"> {
+  readonly points: readonly ScatterPoint[];
+}
+
+const KINDS: readonly KindName[] = ["encoder", "decoder", "cross"];
+
+export function scatterOf(document: ScatterDocument, buffer?: Buffer): Scatter {
+  const { heads, x, y, x_error, y_error, ...rest } = document;
+  const count = heads.shape[0] ?? 0;
+  const places = decodeShaped(heads, [count, 3], "heads", buffer);
+  const numbers = (ref: ArrayRef | null, what: string) =>
+    ref === null ? null : decodeShaped(ref, [count], what, buffer);
+  const [xs, ys] = [numbers(x, "x"), numbers(y, "y")];
+  const errors = [numbers(x_error, "errors of x"), numbers(y_error, "errors of y")];
+  const points: ScatterPoint[] = [];
+  for (let i = 0; i < count; i++) {
+    const [kind, value, other] = [KINDS[places[3 * i] ?? 0], xs?.[i] ?? Number.NaN, ys?.[i] ?? Number.NaN];
+    if (kind === undefined || !Number.isFinite(value) || !Number.isFinite(other))
+      throw new Error(`scatter: point ${i} is no head with two finite numbers`);
+    const [x_error = null, y_error = null] = errors.map((found) => {
+      const error = found?.[i] ?? Number.NaN;
+      return Number.isFinite(error) ? error : null;
+    });
+    points.push({
+      head: [kind, places[3 * i + 1] ?? 0, places[3 * i + 2] ?? 0],
+      x: value,
+      y: other,
+      x_error,
+      y_error,
+    });
+  }
+  return { ...rest, points };
+}
 
 export interface Placed {
   readonly point: ScatterPoint;
@@ -13,7 +58,7 @@ export interface Placed {
 }
 
 /** Whether labels need the kind of attention. */
-export function severalKinds(document: ScatterDocument): boolean {
+export function severalKinds(document: Scatter): boolean {
   return new Set(document.points.map(({ head }) => head[0])).size > 1;
 }
 
@@ -39,14 +84,14 @@ export function intervalText({ value, low, high }: IntervalData): string {
 }
 
 /** Pearson's r with its interval: the line over the picture. */
-export function headline(document: ScatterDocument): string {
+export function headline(document: Scatter): string {
   const { correlation, missing } = document;
   const left = missing > 0 ? `, ${missing} not measured` : "";
   return `r = ${intervalText(correlation.pearson)}, ${counted(correlation.heads, "head")}${left}`;
 }
 
 /** What else is known of the agreement. */
-export function details(document: ScatterDocument): string {
+export function details(document: Scatter): string {
   const { spearman, within_layers, ceiling } = document.correlation;
   return [
     `Spearman ${intervalText(spearman)}`,
@@ -58,12 +103,12 @@ export function details(document: ScatterDocument): string {
 }
 
 /** What the interval is over. */
-export function footnote(document: ScatterDocument): string {
+export function footnote(document: Scatter): string {
   return `95 % intervals, bootstrap over ${document.correlation.resampled}`;
 }
 
 /** Everything that is said of one head. */
-export function sentence(document: ScatterDocument, { head, x, y, x_error, y_error }: ScatterPoint): string {
+export function sentence(document: Scatter, { head, x, y, x_error, y_error }: ScatterPoint): string {
   const kind = severalKinds(document) ? `${head[0]} ` : "";
   const one = formatEstimate(x, x_error, document.x_unit);
   const other = formatEstimate(y, y_error, document.y_unit);
@@ -92,7 +137,7 @@ export function rangeOf(
 /** Most points whose error bars can be told apart. */
 export const MOST_BARS = 200;
 
-export function showsBars(document: ScatterDocument): boolean {
+export function showsBars(document: Scatter): boolean {
   return document.points.length <= MOST_BARS;
 }
 
@@ -102,9 +147,7 @@ export interface Scales {
 }
 
 /** Domains of both axes; error bars count where they are drawn. */
-export function domains(
-  document: ScatterDocument,
-): readonly [readonly [number, number], readonly [number, number]] {
+export function domains(document: Scatter): readonly [readonly [number, number], readonly [number, number]] {
   const { points } = document;
   const bars = showsBars(document);
   return [
@@ -120,7 +163,7 @@ export function domains(
 }
 
 /** Whether a line "both are equal" says something: the same unit, and ranges of one size. */
-export function isComparable(document: ScatterDocument): boolean {
+export function isComparable(document: Scatter): boolean {
   if (document.x_unit === "" || document.x_unit !== document.y_unit) return false;
   const [x, y] = domains(document);
   const [wide, high] = [x[1] - x[0], y[1] - y[0]];
@@ -129,9 +172,7 @@ export function isComparable(document: ScatterDocument): boolean {
 }
 
 /** Least squares of y on x; null where the interval of r holds 0, so that no line suggests what is not known. */
-export function regression(
-  document: ScatterDocument,
-): { readonly slope: number; readonly start: number } | null {
+export function regression(document: Scatter): { readonly slope: number; readonly start: number } | null {
   const { low, high } = document.correlation.pearson;
   if (!(low > 0 || high < 0)) return null;
   const { points } = document;
@@ -147,7 +188,7 @@ export function regression(
   return { slope, start: meanY - slope * meanX };
 }
 
-export function place(document: ScatterDocument, { x, y }: Scales): readonly Placed[] {
+export function place(document: Scatter, { x, y }: Scales): readonly Placed[] {
   return document.points.map((point) => ({
     point,
     key: headKey(point.head),
@@ -157,7 +198,7 @@ export function place(document: ScatterDocument, { x, y }: Scales): readonly Pla
 }
 
 export function scalesOf(
-  document: ScatterDocument,
+  document: Scatter,
   horizontal: readonly [number, number],
   vertical: readonly [number, number],
 ): Scales {

@@ -1,16 +1,27 @@
 /** The scatter, alive: hover reads a head out, a click or a rectangle selects, arrow keys go from point to point. */
 
 import { palette, type Theme } from "../../theme/palette.js";
+import type { Buffer } from "../../wire/decode.js";
 import type { HeadRef, ScatterDocument } from "../../wire/types.js";
 import type { Component } from "../component.js";
 import { drawing, h, on, paint, rootOf, say, set, size } from "../controls.js";
 import { headKey, toggled } from "../grid/selection.js";
 import { observeWidth } from "../width.js";
 import { describe, drawScatter, drawSelection, type ScatterPicture } from "./draw.js";
-import { inside, nearest, type Placed, selectionText, sentence, step } from "./model.js";
+import {
+  inside,
+  nearest,
+  type Placed,
+  type Scatter,
+  scatterOf,
+  selectionText,
+  sentence,
+  step,
+} from "./model.js";
 
 export interface ScatterProps {
   readonly document: ScatterDocument;
+  readonly buffer?: Buffer;
   readonly theme: Theme;
   /** Overrides the document's own. */
   readonly selected?: readonly HeadRef[];
@@ -45,7 +56,7 @@ export function mount(
   const readout = h("div", { class: "hw-readout", "aria-hidden": "true" });
   root.append(h("div", { class: "hw-scroll" }, stage), readout);
 
-  let drawn: { picture: ScatterPicture; inputs: readonly unknown[] } | null = null;
+  let drawn: { scatter: Scatter; picture: ScatterPicture; inputs: readonly unknown[] } | null = null;
   let options = new Map<string, HTMLElement>();
   let hovered: Placed | null = null;
   let current: Placed | null = null;
@@ -59,14 +70,14 @@ export function mount(
 
   function showReadout(): void {
     const shown = hovered ?? (focused() ? current : null);
-    say(readout, shown ? sentence(props.document, shown.point) : selectionText(selected()));
+    say(readout, shown && drawn ? sentence(drawn.scatter, shown.point) : selectionText(selected()));
   }
 
   function showMarks(): void {
     if (!drawn) return;
     const ringed = hovered ?? (focused() ? current : null);
     const body = drawSelection(
-      props.document,
+      drawn.scatter,
       drawn.picture,
       selected(),
       ringed?.key ?? null,
@@ -78,18 +89,19 @@ export function mount(
 
   function render(): void {
     set(root, "data-theme", props.theme);
-    const inputs = [props.document, props.theme, available];
+    const inputs = [props.document, props.buffer, props.theme, available];
     const fresh = !drawn?.inputs.every((input, i) => Object.is(input, inputs[i]));
     if (fresh || !drawn) {
-      const made = drawScatter(props.document, available, palette(props.theme));
-      drawn = { picture: made, inputs };
+      const scatter = scatterOf(props.document, props.buffer);
+      const made = drawScatter(scatter, available, palette(props.theme));
+      drawn = { scatter, picture: made, inputs };
       paint(picture, drawing(made.width, made.height, made.base));
       size(stage, made.width, made.height);
-      set(list, "aria-label", describe(props.document));
+      set(list, "aria-label", describe(scatter));
       const again = (old: Placed | null) => made.placed.find(({ key }) => key === old?.key) ?? null;
       current = again(current);
       hovered = again(hovered);
-      placeOptions(made.placed);
+      placeOptions(scatter, made.placed);
     }
     const chosen = new Set(selected().map(headKey));
     for (const [key, option] of options) set(option, "aria-selected", String(chosen.has(key)));
@@ -98,13 +110,13 @@ export function mount(
   }
 
   /** One element per point for screen readers; what is seen is the drawing. */
-  function placeOptions(placed: readonly Placed[]): void {
+  function placeOptions(scatter: Scatter, placed: readonly Placed[]): void {
     options = new Map(
       placed.map(({ point, key, x, y }) => {
         const option = h("div", {
           role: "option",
           id: `${identity}-${key}`,
-          "aria-label": sentence(props.document, point),
+          "aria-label": sentence(scatter, point),
           "data-head": key,
         });
         option.style.transform = `translate(${x}px,${y}px)`;

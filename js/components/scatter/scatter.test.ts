@@ -1,17 +1,18 @@
 // @vitest-environment happy-dom
 import { afterEach, describe, expect, it } from "vitest";
 import type { DrawOptions } from "../../marks/picture.js";
-import { HOSTILE_TEXT, scatterDocument } from "../../testing/charts.js";
+import { HOSTILE_TEXT, packedPoints, scatterDocument } from "../../testing/charts.js";
 import { activeElements, found, parsedSvg, press } from "../../testing/dom.js";
 import { LIGHT } from "../../theme/palette.js";
 import type { HeadRef, ScatterDocument } from "../../wire/types.js";
 import { draw, drawScatter, drawSelection } from "./draw.js";
-import { headline, inside, isComparable, nearest, rangeOf, regression, step } from "./model.js";
+import { headline, inside, isComparable, nearest, rangeOf, regression, scatterOf, step } from "./model.js";
 import { mount, type ScatterProps } from "./mount.js";
 import { mountStatic } from "./static.js";
 
 const OPTIONS: DrawOptions = { theme: "light", width: 720, background: true, provenance: true };
 const PLAIN = scatterDocument(3, 4);
+const POINTS = scatterOf(PLAIN);
 const DOCUMENTS: Readonly<Record<string, ScatterDocument>> = {
   plain: PLAIN,
   "72 without errors": scatterDocument(6, 12, { errors: false, unit: "" }),
@@ -19,7 +20,13 @@ const DOCUMENTS: Readonly<Record<string, ScatterDocument>> = {
   "3072": scatterDocument(48, 64),
   "three kinds": scatterDocument(2, 3, { kinds: ["encoder", "decoder", "cross"] }),
   hostile: scatterDocument(2, 3, { hostile: true }),
-  "one value": { ...PLAIN, points: PLAIN.points.map((point) => ({ ...point, x: 1, y: 0, x_error: null })) },
+  "one value": {
+    ...PLAIN,
+    ...packedPoints(
+      POINTS.points.map(({ head }) => ({ head, x: 1, y: 0 })),
+      false,
+    ),
+  },
 };
 
 afterEach(() => document.body.replaceChildren());
@@ -40,15 +47,15 @@ describe("draw", () => {
     const { svg } = draw(PLAIN, OPTIONS);
     for (const words of ["r = 0.71 (0.63 to 0.79), 12 heads", "SST-2 (probability)", "MRPC (probability)"])
       expect(svg).toContain(words);
-    expect(headline({ ...PLAIN, missing: 2 })).toContain("2 not measured");
+    expect(headline({ ...POINTS, missing: 2 })).toContain("2 not measured");
   });
 
   it("draws a line of equality only where both have the same unit and size", () => {
-    expect(isComparable(PLAIN)).toBe(true);
-    expect(isComparable({ ...PLAIN, y_unit: "nats" })).toBe(false);
-    expect(isComparable({ ...PLAIN, x_unit: "", y_unit: "" })).toBe(false);
-    const far = PLAIN.points.map((point) => ({ ...point, y: point.y * 40 }));
-    expect(isComparable({ ...PLAIN, points: far })).toBe(false);
+    expect(isComparable(POINTS)).toBe(true);
+    expect(isComparable({ ...POINTS, y_unit: "nats" })).toBe(false);
+    expect(isComparable({ ...POINTS, x_unit: "", y_unit: "" })).toBe(false);
+    const far = POINTS.points.map((point) => ({ ...point, y: point.y * 40 }));
+    expect(isComparable({ ...POINTS, points: far })).toBe(false);
   });
 
   it("fits a line by least squares, and none where r may be 0", () => {
@@ -59,17 +66,17 @@ describe("draw", () => {
       x_error: null,
       y_error: null,
     }));
-    const fit = regression({ ...PLAIN, points });
+    const fit = regression({ ...POINTS, points });
     expect(fit?.slope).toBeCloseTo(2.3);
     expect(fit?.start).toBeCloseTo(0.8);
-    const weak = { ...PLAIN.correlation, pearson: { value: 0.1, low: -0.1, high: 0.3 } };
-    expect(regression({ ...PLAIN, points, correlation: weak })).toBeNull();
+    const weak = { ...POINTS.correlation, pearson: { value: 0.1, low: -0.1, high: 0.3 } };
+    expect(regression({ ...POINTS, points, correlation: weak })).toBeNull();
   });
 
   it("names selected heads, and no name covers another", () => {
-    const selected = PLAIN.points.slice(0, 6).map(({ head }) => head);
-    const picture = drawScatter(PLAIN, 640, LIGHT);
-    const svg = drawSelection(PLAIN, picture, selected, null, LIGHT);
+    const selected = POINTS.points.slice(0, 6).map(({ head }) => head);
+    const picture = drawScatter(POINTS, 640, LIGHT);
+    const svg = drawSelection(POINTS, picture, selected, null, LIGHT);
     expect(svg.match(/>L\d+H\d+</g)?.length).toBeGreaterThan(2);
   });
 
@@ -81,7 +88,7 @@ describe("draw", () => {
 });
 
 describe("choosing", () => {
-  const { placed } = drawScatter(PLAIN, 640, LIGHT);
+  const { placed } = drawScatter(POINTS, 640, LIGHT);
 
   it("finds the nearest point within reach", () => {
     const point = placed[5];
@@ -133,7 +140,7 @@ describe("mount", () => {
       );
     return { log, props, component, stage, at, list: found(document.body, "[role=listbox]") };
   }
-  const { placed } = drawScatter(PLAIN, 640, LIGHT);
+  const { placed } = drawScatter(POINTS, 640, LIGHT);
   const lonely = placed.reduce((a, b) => (a.x + -a.y > b.x + -b.y ? a : b));
 
   it("selects by click, adds by ctrl, and lets go", () => {
@@ -160,7 +167,7 @@ describe("mount", () => {
     expect(found(document.body, ".hw-brush").hidden).toBe(false);
     at("pointerup", 700, 700);
     expect(found(document.body, ".hw-brush").hidden).toBe(true);
-    expect(log.at(-1)?.length).toBe(PLAIN.points.length);
+    expect(log.at(-1)?.length).toBe(POINTS.points.length);
   });
 
   it("reads out what the pointer is on", () => {
@@ -184,7 +191,7 @@ describe("mount", () => {
     press(list, " ");
     expect(log.at(-1)?.length).toBe(1);
     press(list, "a", { ctrlKey: true });
-    expect(log.at(-1)?.length).toBe(PLAIN.points.length);
+    expect(log.at(-1)?.length).toBe(POINTS.points.length);
     expect(press(list, "x").defaultPrevented).toBe(false);
     expect(leaked).toBe(0);
   });
