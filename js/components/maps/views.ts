@@ -64,10 +64,17 @@ export function titleOf(document: AttentionDocument, view: View): string {
 /** What a reader must know about a view besides its legend. */
 export function viewNotes(maps: readonly MapValues[]): string[] {
   const [first] = maps;
-  if (first?.view === "norm")
+  if (first?.view === "norm" && first.head[2] < 0)
     return [
-      "Norm: the attention weight times the length of the vector it carries through the output projection.",
+      "Norm: the length of what all heads together carry from a token; their weighted vectors are added first.",
     ];
+  if (first?.view === "norm") {
+    const ends = maps.some((map) => map.top !== undefined);
+    const scale = ends ? " The scale ends at the largest of the layer's heads." : "";
+    return [
+      `Norm: the attention weight times the length of the vector it carries through the output projection.${scale}`,
+    ];
+  }
   if (first?.view !== "attribution" || !first.about) return [];
   return [`Attribution to the ${first.about}: positive links support it, negative ones oppose it.`];
 }
