@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from headwidgets.errors import InputError, UnsupportedError
+from headwidgets.errors import InputError, MemoryLimitError, UnsupportedError
 from headwidgets.models.attend import attend
 from headwidgets.models.norms import projected
 from headwidgets.scores import Head
@@ -124,6 +124,16 @@ def test_chunks_of_keys_do_not_change_the_result(monkeypatch):
     again = attend(model, TEXT).norms
     np.testing.assert_allclose(again.layer("decoder", 1), whole, rtol=1e-5)
     np.testing.assert_allclose(again.summed("decoder", 1), summed, rtol=1e-5)
+
+
+def test_single_heads_are_there_where_a_layer_is_over_the_bound():
+    model = made("bert", "base")
+    whole = attend(model, TEXT).norms
+    maps = attend(model, TEXT, memory=500)  # a map of 10 x 10 is 400 bytes, a layer four of them
+    np.testing.assert_allclose(maps.norms[Head("encoder", 1, 3)], whole[Head("encoder", 1, 3)], rtol=1e-5)
+    np.testing.assert_allclose(maps.norms.summed("encoder", 1), whole.summed("encoder", 1), rtol=1e-5)
+    with pytest.raises(MemoryLimitError, match="take single heads"):
+        maps.norms.layer("encoder", 1)
 
 
 def test_norms_over_words_sum_columns_and_average_rows():
