@@ -11,7 +11,7 @@ from headwidgets.errors import InputError
 from headwidgets.wire.arrays import inline, unpack
 from headwidgets.wire.documents import SCHEMA
 
-_TO_LOOK_AT = ("grid", "attention", "attribution", "pruning", "tree", "scatter", "curves", "triggers", "dashboard")
+_TO_LOOK_AT = ("grid", "attention", "attribution", "pruning", "tree", "scatter", "curves", "dashboard")
 
 
 def write(path: str | Path, document: dict[str, Any]) -> Path:
@@ -106,7 +106,7 @@ def read(path: str | Path) -> Any:
     """
     document = load(path)
     kind = document["document"]
-    if kind in ("scores", "attribution-result"):
+    if kind in ("scores", "attribution-result", "triggers"):
         try:
             return _restored(kind, document)
         except InputError as error:
@@ -120,6 +120,10 @@ def read(path: str | Path) -> Any:
 
 
 def _restored(kind: str, document: dict[str, Any]) -> Any:
+    if kind == "triggers":
+        from headwidgets.attribution.trigger_result import Triggers
+
+        return Triggers.from_document(document)  # type: ignore[arg-type]
     if kind == "attribution-result":
         from headwidgets.attribution.result import Attribution
 

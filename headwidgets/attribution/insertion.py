@@ -2,9 +2,9 @@
 
 The rule is that of the paper's code: a token that is the j-th of the n of its segment (special tokens not counted) has
 the place j / n. In a text whose segment has L tokens, of which c were put in before, it is put in at
-``round((L + c) * place)`` (halves to even), one further where that is taken; the words of a trigger keep their order.
-Ours is added where the paper says nothing: a word is never put into the middle of another one but after it, its own
-pieces stay together, and its place is that of its last piece. Special tokens stay where the tokenizer put them.
+``round((L + c) * place)`` (halves to even), one further where that is taken. What we add: the words of a trigger
+keep their order; a word is never put into the middle of another one but after it; its own pieces stay together, and its
+place is that of its last piece. Special tokens stay where the tokenizer put them.
 """
 
 from collections.abc import Callable, Sequence
