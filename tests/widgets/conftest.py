@@ -3,6 +3,7 @@
 import ipywidgets
 import pytest
 
+from headwidgets.doctor import LIVE
 from headwidgets.widgets import assets
 
 from .fakes import FakeSource
@@ -14,7 +15,7 @@ STUB = "export default { render() {} };"
 def _front_end(tmp_path_factory, monkeypatch):
     """Widgets only carry their bundle: what it says does not matter here."""
     folder = tmp_path_factory.mktemp("static")
-    for name in ("grid", "attention", "attribution", "pruning", "tree"):
+    for name in LIVE:
         (folder / f"{name}.js").write_text(STUB)
     (folder / "widgets.css").write_text("/* */")
     monkeypatch.setattr(assets, "FOLDER", folder)
