@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from headwidgets import jobs
 from headwidgets.attribution import attribute, importance
 from headwidgets.errors import Cancelled, InputError
+from headwidgets.provenance import data_fingerprint
 from tests.attribution.test_paths import LONG, TEXT, calm
 from tests.models.tiny import made
 
@@ -126,7 +128,49 @@ def test_bad_input(options, message):
         importance(made("bert", "sequence"), **{"texts": TEXTS, "labels": LABELS, **options})
 
 
+MANY = [TEXT, LONG, "a bird ran", "the dog was good and the film was bad", "it ran"] * 8
+ANSWERS = [0, 2, 1, 2, 0] * 8
+
+
 @pytest.mark.parametrize("method", ["attribution", "confidence"])
+def test_partial_scores_are_those_of_a_random_sample(method):
+    model = calm("bert", "sequence")
+    seen = []
+    whole = importance(model, MANY, ANSWERS, method=method, seed=4, on_partial=seen.append)
+    assert [s.n for s in seen] == [16, 32]
+    assert all(s.provenance["settings"]["of"] == 40 for s in [*seen, whole])
+    order = np.random.default_rng(4).permutation(40)
+    few = importance(model, [MANY[i] for i in order[:32]], [ANSWERS[i] for i in order[:32]], method=method)
+    for name in ("values", "stderr"):
+        np.testing.assert_allclose(
+            getattr(seen[1], name)["encoder"], getattr(few, name)["encoder"], rtol=2e-3, atol=1e-5
+        )
+    halves = np.average(whole.groups["encoder"], axis=0, weights=whole.group_sizes)
+    if method == "attribution":  # confidence weighs a text by its queries
+        np.testing.assert_allclose(halves, whole.values["encoder"], rtol=1e-3, atol=1e-6)
+    first = np.isin(np.arange(40), order[::20])  # with 20 groups, ranks 0 and 20 are in the first
+    chosen = np.flatnonzero(first)
+    own = importance(model, [MANY[i] for i in chosen], [ANSWERS[i] for i in chosen], method=method)
+    np.testing.assert_allclose(whole.groups["encoder"][0], own.values["encoder"], rtol=2e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["attribution", "taylor", "ablation", "confidence", "random"])
+def test_every_method_runs_as_a_job(method):
+    model = calm("bert", "sequence")
+    job = jobs.start(importance, model, MANY, ANSWERS, method=method)
+    plain = importance(model, MANY, ANSWERS, method=method)
+    np.testing.assert_allclose(job.result(60).values["encoder"], plain.values["encoder"], rtol=1e-4, atol=1e-6)
+    settings = plain.provenance["settings"]
+    assert settings["method"] == method
+    assert settings["seed"] == 0
+    if method != "random":
+        assert job.partial.n == 32
+        assert job.progress[0] == job.progress[1] > 0
+        assert (plain.n, settings["data"]) == (40, data_fingerprint(MANY))
+        assert plain.stderr["encoder"].shape == plain.values["encoder"].shape
+
+
+@pytest.mark.parametrize("method", ["attribution", "taylor", "ablation", "confidence"])
 def test_cancel_and_progress(method):
     model = made("bert", "sequence")
     seen = []
@@ -144,10 +188,15 @@ def largest_held(run, every=4):
         calls[0] += 1
         if calls[0] % every == 0:
             gc.collect()
-            alive = [t.untyped_storage() for t in gc.get_objects() if torch.is_tensor(t)]
+            alive = [t.untyped_storage() for t in gc.get_objects() if type(t) in (torch.Tensor, torch.nn.Parameter)]
             peak[0] = max(peak[0], sum({s.data_ptr(): s.nbytes() for s in alive}.values()))
 
-    run(look)
+    gc.collect()
+    gc.freeze()  # what was there before is not looked at again each time
+    try:
+        run(look)
+    finally:
+        gc.unfreeze()
     assert peak[0]
     return peak[0]
 
