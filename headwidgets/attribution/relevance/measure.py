@@ -287,7 +287,8 @@ def _measured(
         listed, given = _with_references(model, listed, given), None
     examples = model.encode(listed)
     work = _Work(asked, listed, examples, _goals(asked, examples, given), seed)
-    with in_float32(model, work.notes) as used, held(used):
+    with in_float32(model, []) as used, held(used):
+        work.notes.extend(_precision(model, used))
         for group in chunks(len(examples), seed):
             for batch in work.batches(used, group):
                 if cancel is not None and cancel():
@@ -298,6 +299,15 @@ def _measured(
             if on_partial is not None and work.seen < len(examples):
                 on_partial(work.scores())
     return work.result()
+
+
+def _precision(model: HeadModel, used: HeadModel) -> list[str]:
+    dtype = str(next(model.model.parameters()).dtype).removeprefix("torch.")
+    if used is not model:
+        return [f"The model is in {dtype}; relevance was traced in a float32 copy of it."]
+    if dtype in ("float16", "bfloat16"):
+        return [f"Relevance was traced in {dtype}, since a float32 copy of the model does not fit."]
+    return []
 
 
 def _with_references(model: HeadModel, listed: list[Any], given: Any) -> list[Any]:
