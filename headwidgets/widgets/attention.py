@@ -1,10 +1,11 @@
 """Where do heads look in one text?"""
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import traitlets as t
 
-from headwidgets.errors import InputError
+from headwidgets.errors import Cancelled
 from headwidgets.widgets.heads import Heads, as_heads
 from headwidgets.widgets.lane import Task
 from headwidgets.widgets.maps import VIEWS, TextWidget
@@ -27,6 +28,7 @@ class AttentionView(TextWidget):
     """
 
     _script = "attention.js"
+    _departures = 0  # how often a view other than attribution was chosen
 
     selected: Any = Heads(help="Chosen heads; the first one leads.")
     view = t.Enum(VIEWS, "attention", help="Which maps of chosen heads are shown.").tag(sync=True, echo_update=False)
@@ -94,24 +96,34 @@ class AttentionView(TextWidget):
 
     def _follow_view(self, _: Any) -> None:
         """Fetch what is shown now; the browser asks for maps too, a script does not."""
+        if self.view != "attribution":
+            self._departures += 1
 
         def fetch(task: Task) -> None:
             if self.status:
                 self._publish(status="")
             view = self.view
-            self._prepare(task, view, self.words)
+            self._prepare(task, view, self.words, lambda: False)
             if not task.stopped:
                 self._pictured_maps(view)
 
         self._lane.submit(self._guarded(fetch), name="view", replaces="view")
 
-    def _prepare(self, task: Task, view: str, words: bool) -> None:
+    def _leaving(self, view: str) -> Callable[[], bool]:
+        before = self._departures  # not `self.view`: the browser may send a request before the trait that goes with it
+        return lambda: view == "attribution" and self._departures > before
+
+    def _prepare(self, task: Task, view: str, words: bool, left: Callable[[], bool]) -> None:
         """Attribute the model's prediction once, saying how far it is."""
         text = self._look()
         if view != "attribution" or text.attributed:
             return
-        if self.view != "attribution":
-            raise InputError("another view was chosen before the attribution was there")
+
+        def cancelled() -> bool:
+            return task.cancelled() or left()
+
+        if cancelled():
+            raise Cancelled("another view was chosen before the attribution was there")
 
         def progress(done: int, total: int) -> None:
             if not task.stopped:
@@ -119,7 +131,7 @@ class AttentionView(TextWidget):
 
         self._publish(status="Attribution begins.")
         try:
-            text.attribution(words, progress, task.cancelled)
+            text.attribution(words, progress, cancelled)
         finally:
             self._publish(status="")
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import traitlets as t
 
-from headwidgets.errors import InputError
+from headwidgets.errors import Cancelled, InputError
 from headwidgets.scores import Head
 from headwidgets.widgets.base import HeadWidget, Reply, as_source, sentence
 from headwidgets.widgets.heads import as_head, check_heads, to_wire
@@ -117,8 +117,12 @@ class TextWidget(HeadWidget):
         if reason:
             raise InputError(reason)
 
-    def _prepare(self, task: Task, view: str, words: bool) -> None:
-        """Compute what the maps of a view need first."""
+    def _prepare(self, task: Task, view: str, words: bool, left: Callable[[], bool]) -> None:
+        """Compute what the maps of a view need first; stops with `Cancelled` once `left()`."""
+
+    def _leaving(self, view: str) -> Callable[[], bool]:
+        """Return a function that says whether the user has left for another view since now."""
+        return lambda: False
 
     # ---- maps
 
@@ -173,8 +177,16 @@ class TextWidget(HeadWidget):
                 raise InputError(f"a view is {', '.join(map(repr, VIEWS))}, got {view!r}")
             self._refuse_lacking(view)
 
+            left = self._leaving(view)
+
             def send_map(task: Task) -> None:
-                self._prepare(task, view, bool(request["words"]))
+                try:
+                    self._prepare(task, view, bool(request["words"]), left)
+                except Cancelled:
+                    if task.stopped or not left():
+                        raise
+                    self._answer({"id": number, "answer": "done"})  # without a map: whoever still wants it asks again
+                    return
                 found = self._head_map(view, head, bool(request["words"]))
                 if not task.stopped:
                     self._answer({"id": number, "answer": "head_map"}, cast(dict[str, Any], found))

@@ -95,14 +95,12 @@ export class MapStore {
   receive(answer: Answer, buffer: Buffer): boolean {
     const flight = this.#inFlight;
     if (flight === null || answer.id !== flight.id) return false;
-    if (answer.answer !== "head_map" && answer.answer !== "error") return false;
+    // "done" without a map: it was given up, since another view was chosen. Who still wants it asks again.
+    if (answer.answer === "estimate") return false;
     this.#land();
     if (flight.words === this.#words) {
-      // What nobody waits for any more did not fail: it was given up.
-      const waited = this.#wanted.some((wish) => keyOf(wish) === flight.key);
-      if (answer.answer === "error") {
-        if (waited) this.#errors.set(flight.key, answer.message);
-      } else {
+      if (answer.answer === "error") this.#errors.set(flight.key, answer.message);
+      else if (answer.answer === "head_map") {
         try {
           this.#maps.set(flight.key, decodeMap(answer.map, buffer));
         } catch (error) {
