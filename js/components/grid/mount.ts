@@ -74,7 +74,7 @@ export function mount(parent: HTMLElement, props: GridProps, events: GridEvents 
   const state = h("div", { class: "hw-state hw-running", hidden: true }, said, stop);
   // Progress is seen; only how it ended is spoken.
   const live = liveRegion();
-  root.append(bar, state, h("div", { class: "hw-scroll" }, stage), readout, live);
+  root.append(bar, h("div", { class: "hw-scroll" }, stage), state, readout, live);
   let wasRunning = false;
   let stopping = false;
 
