@@ -191,9 +191,11 @@ export function bandText(band: Range | null): string {
   return band ? `${percent(band.low)} to ${percent(band.high)} %` : "";
 }
 
-/** Whether the accuracy after lies outside of a band, below it. */
-export function below(outcome: Outcome, band: Range | null): boolean {
-  return outcome.after !== null && band !== null && outcome.after.value < band.low;
+/** Where the accuracy after lies: "below", "within" or "above" a band. */
+export function against(outcome: Outcome, band: Range | null): string {
+  if (!outcome.after || !band) return "";
+  const { value } = outcome.after;
+  return value < band.low ? "below" : value > band.high ? "above" : "within";
 }
 
 /** Everything about an outcome, for a screen reader. */

@@ -8,6 +8,7 @@ import { drawing, h, on, paint, rootOf, say, set } from "../controls.js";
 import { observeWidth } from "../width.js";
 import { BAR_HEIGHT, drawBar, drawLegend } from "./bars.js";
 import {
+  against,
   bandText,
   type Column,
   cellText,
@@ -39,6 +40,11 @@ export interface TriggersProps {
 export interface TriggersEvents {
   onSelect?(row: number): void;
   onSort?(sort: string): void;
+}
+
+/** "86.1 to 90.2 %, below": the band, and where the accuracy lies. */
+function banded(outcome: Outcome, band: Outcome["random"]): string {
+  return [bandText(band), against(outcome, band)].filter(Boolean).join(", ");
 }
 
 const BAR = 112;
@@ -215,7 +221,15 @@ export function mount(
   }
 
   function classTable(row: RowView): HTMLElement {
-    const names = ["class", "texts", "before \u2192 after", "", "change", "random words", "like frequency"];
+    const names = [
+      "class",
+      "texts",
+      "before \u2192 after",
+      "",
+      "change",
+      "with random words",
+      "with like frequency",
+    ];
     const head = h("tr", {}, ...names.map((name) => h("th", { scope: "col" }, name)));
     const lines = row.outcomes.map((outcome) => {
       const bar = h("div", { "aria-hidden": "true" });
@@ -228,8 +242,8 @@ export function mount(
         h("td", {}, outcomeText(outcome)),
         h("td", {}, bar),
         h("td", {}, changeText(outcome.change)),
-        h("td", {}, bandText(outcome.random)),
-        h("td", {}, bandText(outcome.matched)),
+        h("td", {}, banded(outcome, outcome.random)),
+        h("td", {}, banded(outcome, outcome.matched)),
       );
     });
     const inner = h("table", { class: "hw-table" }, h("thead", {}, head), h("tbody", {}, ...lines));
