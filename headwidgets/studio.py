@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from headwidgets import __version__
+from headwidgets.attribution.correlation import correlate as correlate
 from headwidgets.attribution.importance import METHODS
 from headwidgets.errors import InputError
 from headwidgets.models import HeadModel

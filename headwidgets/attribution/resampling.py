@@ -22,6 +22,10 @@ Statistic = Callable[[Floats, NDArray[np.intp]], Floats]
 
 _EXAMPLE_SAMPLES = 400
 _SPLITS = 20
+_BLOCKS = 500
+"""Of heads, left out one at a time; each is one head where there are no more."""
+_CHUNK = 500_000
+"""Numbers drawn at a time."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +104,9 @@ def intervals(
     values = np.stack([one.values for one in measured])
     heads = values.shape[1]
     everyone = np.arange(heads)
-    drawn = np.random.default_rng(seed).integers(0, heads, (samples, heads))
-    without = np.stack([np.delete(everyone, i) for i in range(heads)])
+    generator = np.random.default_rng(seed)
+    drawn = generator.integers(0, heads, (samples, heads))
+    without = _without(heads, generator)
     other = [_other_examples(measured, seed, min(samples, _EXAMPLE_SAMPLES), own) for own in (False, True)]
     noisy = any(one.groups is not None for one in measured)
     found = []
@@ -110,8 +115,10 @@ def intervals(
         if not math.isfinite(value):
             found.append(Interval(value, math.nan, math.nan))
             continue
-        draws = statistic(values[:, drawn], layers[drawn])
-        low, high = statistics.bca_interval(value, draws, statistic(values[:, without], layers[without]))
+        parts = np.array_split(drawn, 1 + samples * heads // _CHUNK)
+        draws = np.concatenate([statistic(values[:, part], layers[part]) for part in parts])
+        left_out = statistic(values[:, without], layers[without])
+        low, high = statistics.bca_interval(value, draws, left_out)
         by_heads = _variance(_scaled(draws, bounded))
         if noisy and by_heads > 0:
             together, apart = (
@@ -120,6 +127,14 @@ def intervals(
             low, high = _widened((value, low, high), math.sqrt(max(1.0, 1 + (together - apart) / by_heads)), bounded)
         found.append(Interval(value, low, high))
     return found
+
+
+def _without(heads: int, generator: np.random.Generator) -> NDArray[np.intp]:
+    """Numbers of the heads that stay when one is left out, or one block of many, [blocks, heads that stay]."""
+    size = -(-heads // _BLOCKS)
+    order = generator.permutation(heads)
+    whole = heads // size
+    return np.stack([np.concatenate([order[: i * size], order[(i + 1) * size :]]) for i in range(whole)])
 
 
 def _widened(ends: tuple[float, float, float], factor: float, bounded: bool) -> tuple[float, float]:

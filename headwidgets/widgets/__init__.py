@@ -2,9 +2,11 @@
 
 from headwidgets.widgets.attention import AttentionView
 from headwidgets.widgets.attribution import AttributionView
+from headwidgets.widgets.curves import CurveView
 from headwidgets.widgets.explorer import Explorer, explore
 from headwidgets.widgets.grid import HeadGrid
 from headwidgets.widgets.pruning import PruningExplorer
+from headwidgets.widgets.scatter import ImportanceScatter
 from headwidgets.widgets.tree import AttributionTree
 from headwidgets.widgets.triggers import TriggerTable
 
@@ -12,8 +14,10 @@ __all__ = [
     "AttentionView",
     "AttributionTree",
     "AttributionView",
+    "CurveView",
     "Explorer",
     "HeadGrid",
+    "ImportanceScatter",
     "PruningExplorer",
     "TriggerTable",
     "explore",

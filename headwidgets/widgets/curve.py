@@ -14,7 +14,7 @@ LINE = "#3b8ec2"
 MARK = "#d9730d"
 GRID = "rgba(128, 128, 128, 0.25)"
 
-_UPRIGHT = (
+UPRIGHT = (
     {"side": "left", "orientation": "vertical"} if bqplot.Axis.class_traits().get("orientation") else {"side": "left"}
 )
 """An axis at the left; before bqplot 0.13 its direction was a trait of its own."""
@@ -72,7 +72,7 @@ class CurveFigure:
                 label=f"{metric} (%)" if self._share else metric,
                 label_offset="44px",
                 tick_format="~g",
-                **_UPRIGHT,
+                **UPRIGHT,
                 **axis,
             ),
         ]

@@ -1,0 +1,215 @@
+"""The live scatter: a bqplot figure with brush, hover, pan and zoom."""
+
+import html
+import math
+from collections.abc import Callable
+from typing import Any
+
+import bqplot
+import numpy as np
+from numpy.typing import NDArray
+
+from headwidgets.widgets.curve import GRID, INK, LINE, UPRIGHT
+
+SELECTED = "#e0559b"
+_MARKERS = ("circle", "square", "triangle-up")
+_MOST_BARS = 200
+_FONT = 'Helvetica, Arial, "Liberation Sans", sans-serif'
+
+
+class ScatterFigure:
+    """Points with error bars, and who chose what in the browser."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        x, y = (np.asarray(document[axis], dtype=np.float64) for axis in ("x", "y"))
+        self._n = len(x)
+        self._scales = {
+            "x": bqplot.LinearScale(allow_padding=False, **_span(x, document["x_error"], self._n)),
+            "y": bqplot.LinearScale(allow_padding=False, **_span(y, document["y_error"], self._n)),
+        }
+        names = _point_names(document["heads"])
+        self._bars = bqplot.Lines(
+            **_bars(document),
+            scales=self._scales,
+            colors=[LINE],
+            opacities=[0.3],
+            stroke_width=1,
+            visible=self._n <= _MOST_BARS,
+        )
+        style = {"color": INK, "tick_style": {"font-size": "11px"}, "grid_color": GRID}
+        self._axes = [
+            bqplot.Axis(scale=self._scales["x"], label=_axis_title(document, "x"), label_offset="34px", **style),
+            bqplot.Axis(
+                scale=self._scales["y"], label=_axis_title(document, "y"), label_offset="52px", **UPRIGHT, **style
+            ),
+        ]
+        kinds = np.asarray(document["heads"])[:, 0]
+        self._points = []
+        for kind in np.unique(kinds):
+            places = np.flatnonzero(kinds == kind)
+            tooltip = bqplot.Tooltip(fields=["name", "x", "y"], labels=["head", *_tooltip_names(document)])
+            mark = bqplot.Scatter(
+                x=x[places],
+                y=y[places],
+                names=np.array(names)[places],
+                display_names=False,
+                scales=self._scales,
+                colors=[LINE],
+                marker=_MARKERS[int(kind)],
+                default_size=48 if self._n <= _MOST_BARS else 26,
+                opacities=[0.7],
+                selected_style={"opacity": 1.0, "fill": SELECTED, "stroke": SELECTED, "stroke-width": 3},
+                unselected_style={"opacity": 0.35},
+                tooltip=tooltip,
+                interactions={"hover": "tooltip", "click": "select"},
+            )
+            self._points.append((places, mark))
+        marks = [mark for _, mark in self._points]
+        self._brush = bqplot.interacts.BrushSelector(
+            x_scale=self._scales["x"], y_scale=self._scales["y"], marks=marks, color=SELECTED
+        )
+        self._pan = bqplot.PanZoom(scales={"x": [self._scales["x"]], "y": [self._scales["y"]]})
+        self.figure = bqplot.Figure(
+            marks=[self._bars, *marks],
+            axes=self._axes,
+            fig_margin={"top": 12, "bottom": 44, "left": 68, "right": 16},
+            background_style={"fill": "none"},
+            min_aspect_ratio=0.5,
+            max_aspect_ratio=2.0,
+        )
+        self.figure.add_class("hw-curve")  # its text then has the page's own ink
+        self.figure.layout.width = "520px"
+        self.figure.layout.max_width = "100%"
+        self.figure.layout.height = "420px"
+        self.figure.layout.flex = "1 1 420px"
+        self._setting = False
+
+    @staticmethod
+    def heading(document: dict[str, Any]) -> str:
+        """The lines over the figure as HTML; every text in it is escaped."""
+        c = document["correlation"]
+        left = f", {document['missing']} not measured" if document["missing"] else ""
+        lines = []
+        if document["title"]:
+            lines.append(f"<b>{html.escape(document['title'])}</b>")
+        lines.append(f"<b>r = {_interval(c['pearson'])}, {c['heads']} heads{left}</b>")
+        parts = [f"Spearman {_interval(c['spearman'])}"]
+        if c["within_layers"] is not None:
+            parts.append(f"within layers {_interval(c['within_layers'])}")
+        if c["ceiling"] is not None:
+            parts.append(f"r at most {_interval(c['ceiling'])}, as far as each agrees with itself")
+        small = "font-size:11px;color:var(--jp-ui-font-color2, #808080)"
+        lines.append(f'<span style="{small}">{html.escape(" · ".join(parts))}</span>')
+        lines.append(
+            f'<span style="{small}">95 % intervals, bootstrap over {html.escape(c["resampled"])}. By keyboard: choose '
+            "heads in the grid.</span>"
+        )
+        body = "<br>".join(lines)
+        return f"<div style='font:13px/1.5 {_FONT};color:var(--jp-ui-font-color1, inherit)'>{body}</div>"
+
+    def on_select(self, chosen: Callable[[NDArray[np.int64]], None]) -> None:
+        """Tell which points the browser selects, as numbers of points."""
+
+        def told(_: Any) -> None:
+            if not self._setting:
+                chosen(self.selected)
+
+        for _, mark in self._points:
+            mark.observe(told, "selected")
+
+    def on_hover(self, hovered: Callable[[int], None]) -> None:
+        """Tell on which point the pointer is."""
+        for places, mark in self._points:
+
+            def told(_: Any, content: Any, places: NDArray[np.int64] = places) -> None:
+                data = content.get("data") or {}
+                index = data.get("index")
+                if isinstance(index, int) and 0 <= index < len(places):
+                    hovered(int(places[index]))
+
+            mark.on_hover(told)
+
+    @property
+    def selected(self) -> NDArray[np.int64]:
+        """Numbers of the selected points."""
+        found = [np.empty(0, dtype=np.int64)]
+        for places, mark in self._points:
+            if mark.selected is not None:
+                own = np.asarray(mark.selected, dtype=np.int64).ravel()
+                found.append(places[own[(own >= 0) & (own < len(places))]])
+        return np.concatenate(found)
+
+    def select(self, wanted: list[int]) -> None:
+        """Mark points."""
+        self._setting = True
+        try:
+            for places, mark in self._points:
+                own = np.flatnonzero(np.isin(places, wanted))
+                # other marks fade too, although none of theirs is chosen
+                mark.selected = own if len(own) or wanted else None
+        finally:
+            self._setting = False
+
+    def set_mode(self, mode: str) -> None:
+        """What the pointer does: ``brush``, ``hover`` or ``pan``."""
+        self.figure.interaction = {"brush": self._brush, "pan": self._pan}.get(mode)
+
+    def close(self) -> None:
+        """Take the figure and everything in it from the page."""
+        tooltips = [mark.tooltip for _, mark in self._points]
+        for part in (
+            *(self._bars, *(mark for _, mark in self._points), *tooltips),
+            *(*self._axes, *self._scales.values(), self._brush, self._pan, self.figure),
+        ):
+            part.close()
+
+
+def _interval(found: Any) -> str:
+    value, low, high = (f"{found[end]:.2f}".replace("-", "−") for end in ("value", "low", "high"))
+    return f"{value} ({low} to {high})"
+
+
+def _axis_title(document: dict[str, Any], axis: str) -> str:
+    unit = document[f"{axis}_unit"]
+    return f"{document[f'{axis}_name']} ({unit})" if unit else str(document[f"{axis}_name"])
+
+
+def _tooltip_names(document: dict[str, Any]) -> list[str]:
+    return [_axis_title(document, "x"), _axis_title(document, "y")]
+
+
+def _point_names(heads: Any) -> list[str]:
+    rows = np.asarray(heads)
+    kinds = ("encoder", "decoder", "cross")
+    several = len(np.unique(rows[:, 0])) > 1
+    return [(f"{kinds[kind]}." if several else "") + f"L{layer}H{index}" for kind, layer, index in rows.tolist()]
+
+
+def _span(values: NDArray[np.float64], errors: Any, n: int) -> dict[str, float]:
+    """The range of an axis: all values with their error bars, some room, and 0 where it is near."""
+    half = np.nan_to_num(np.asarray(errors, dtype=np.float64)) if errors is not None and n <= _MOST_BARS else 0.0
+    low, high = float((values - half).min()), float((values + half).max())
+    span = (high - low) or abs(high) or 1.0
+    if 0 < low < 0.15 * span:
+        low = 0.0
+    if 0 > high > -0.15 * span:
+        high = 0.0
+    return {"min": low - 0.05 * span, "max": high + 0.05 * span}
+
+
+def _bars(document: dict[str, Any]) -> dict[str, NDArray[np.float64]]:
+    """One line through all error bars, broken between them by NaN."""
+    x, y = (np.asarray(document[axis], dtype=np.float64) for axis in ("x", "y"))
+    pieces: list[NDArray[np.float64]] = []
+    if len(x) <= _MOST_BARS:
+        for axis in ("x", "y"):
+            errors = document[f"{axis}_error"]
+            if errors is None:
+                continue
+            half = np.nan_to_num(np.asarray(errors, dtype=np.float64))
+            shift = np.stack([-half, half, np.full_like(half, math.nan)], axis=1)
+            still = np.zeros_like(shift)
+            move = (shift, still) if axis == "x" else (still, shift)
+            pieces.append(np.stack([x[:, None] + move[0], y[:, None] + move[1]]).reshape(2, -1))
+    found = np.concatenate(pieces, axis=1) if pieces else np.full((2, 1), math.nan)
+    return {"x": found[0], "y": found[1]}
