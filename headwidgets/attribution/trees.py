@@ -57,7 +57,8 @@ def tree(
         root: The position that the prediction is read at. It stands on top and is tied to all nodes in the last layer,
             the only layer where it is considered, as the paper's author says. ``auto`` takes the one position that the
             last layer is read at (the first token of BERT's classifiers, the predicted position of language models).
-            None is no root: then all positions and layers take part alike.
+            None is no root: then all positions and layers take part alike, which shows more of a language model, whose
+            predicted position gathers in many layers.
         order: Inside a layer, ``strongest`` edge first, or ``published``.
 
     Returns:

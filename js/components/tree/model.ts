@@ -109,6 +109,11 @@ export function strongTies(grown: Grown, threshold: number): TreeEdge[] {
   return grown.terminals.slice(1).filter((edge) => edge.weight > 0 && edge.share > threshold);
 }
 
+/** 0.05 as "0.05": as the field beside the slider writes it. */
+function plain(value: number): string {
+  return String(Number(value.toFixed(3)));
+}
+
 function withUnit(value: number, unit: string): string {
   const text = formatNumber(value, 3);
   return `${value > 0 ? "+" : ""}${text}${unit === "" ? "" : ` ${unit}`}`;
@@ -165,7 +170,7 @@ export function treeNotes(
   const tau = usableThreshold(candidates, state.threshold);
   const price = state.penalty * candidates.heaviest;
   const notes = [
-    `τ = ${formatNumber(tau, 2)}, λ = ${formatNumber(state.penalty, 2)}: an edge weighs more than ${formatPercent(tau, 0)} of ` +
+    `τ = ${plain(tau)}, λ = ${plain(state.penalty)}: an edge weighs more than ${formatPercent(tau, 0)} of ` +
       `the largest entry of its layer${price > 0 ? ` and more than ${formatNumber(price, 3)}${unit}` : ""}.`,
     "Heuristic: layers are different quantities (each adds up to the change of the output by its own attention), and the " +
       "tree compares across them; links that oppose the target have no part in it.",
