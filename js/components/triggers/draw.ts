@@ -30,6 +30,8 @@ const HEADER = 26;
 const MOST_ROWS = 12;
 const MOST_CLASSES = 20;
 const SIZE = 12;
+/** Columns that a narrow picture leaves out, in this order. */
+const LESS_NEEDED = ["support", "score", "worst", "moved", "found_in"];
 
 interface Placed {
   readonly column: Column;
@@ -97,23 +99,24 @@ function place(x: number, y: number, svg: string): string {
   return el("g", { transform: `translate(${x} ${y})` }, svg);
 }
 
-/** Columns with what they need; the words get what is left. */
+/** Columns with what they need; the words get what is left, and where that is too little some columns stay away. */
 function placedColumns(view: TableView, width: number): Placed[] {
-  const needs = view.columns.map((column) => {
+  const need = (column: Column): number => {
     if (column.kind === "words") return 0;
     if (column.kind === "outcome") return 118;
     const cells = view.rows.map((row) => measure(cellText(column, row), SIZE));
     return Math.min(120, Math.max(measure(column.title, 11, true) + 12, ...cells)) + 12;
-  });
-  const rest = width - needs.reduce((sum, need) => sum + need, 0);
-  // Where the window is narrow, columns give way evenly so that the words can be read.
+  };
   const least = Math.min(170, width * 0.3);
-  const factor = rest >= least ? 1 : (width - least) / Math.max(1, width - rest);
+  let shown = view.columns.map((column) => ({ column, own: need(column) }));
+  const rest = (): number => width - shown.reduce((sum, { own }) => sum + own, 0);
+  for (const key of LESS_NEEDED) if (rest() < least) shown = shown.filter(({ column }) => column.key !== key);
+  const room = rest();
+  const factor = room >= least ? 1 : (width - least) / Math.max(1, width - room);
   let x = 0;
-  return view.columns.map((column, i) => {
-    const own = column.kind === "words" ? Math.max(rest, least) : (needs[i] ?? 0) * factor;
-    const placed = { column, x, width: own };
-    x += own;
+  return shown.map(({ column, own }) => {
+    const placed = { column, x, width: column.kind === "words" ? Math.max(room, least) : own * factor };
+    x += placed.width;
     return placed;
   });
 }
@@ -209,7 +212,7 @@ function drawDetail(view: RowView, width: number, colors: Palette): { svg: strin
   const shown = view.outcomes.slice(0, MOST_CLASSES + 1);
   const names = Math.min(width * 0.24, Math.max(...shown.map(({ name }) => measure(name, SIZE)), 30) + 14);
   const numbers = 108;
-  const bar = Math.max(80, Math.min(240, width - names - numbers - 190));
+  const bar = Math.max(56, Math.min(240, width - names - numbers - 215));
   for (const outcome of shown) {
     parts.push(place(0, y, detailRow(outcome, names, numbers, bar, width, colors)));
     y += BAR_HEIGHT + 4;
@@ -293,7 +296,7 @@ export function drawExample(
     );
     if (inserted)
       parts.push(line(left, y + 3, left + own, y + 3, { stroke: colors.selected, "stroke-width": 1.5 }));
-    x += own + space;
+    x += own + space + (inserted ? 3 : 0);
   }
   return { svg: parts.join(""), height: y + 8 };
 }
