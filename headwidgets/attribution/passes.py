@@ -25,8 +25,6 @@ from headwidgets.models.staircase import Entry, can_climb, climbing
 from headwidgets.models.visit import frozen, visit
 from headwidgets.text.examples import Batch
 
-_PACKERS = ("torchao", "bitsandbytes", "auto_gptq", "gptqmodel", "awq", "hqq", "quanto", "eetq", "aqlm")
-"""Packages whose modules or tensors hold quantised weights."""
 _AGREE = 2e-4
 """Largest difference between a shortcut and the full pass, relative to max(1, |F|), at which it is taken."""
 
@@ -134,33 +132,14 @@ def check_model(model: Any) -> None:
     kind = quantised(root)
     if kind is not None:
         raise UnsupportedError(
-            f"the weights are quantised ({kind}), and their gradients are not "
-            "those of the model; load it without quantisation"
-        )
-    packed = _quantised(root)
-    if packed is not None:
-        name, module = packed
-        raise UnsupportedError(
-            f"the weights are quantised ({name} is a {module.__module__}.{module.__name__}), and their gradients are "
-            "not those of the model, or none; load it without quantisation"
+            f"the weights are quantised ({kind}), and their gradients are not those of the model, or none; load it "
+            "without quantisation"
         )
     if not model.family.gates_scale_maps:
         raise UnsupportedError(
             f"in a {root.config.model_type} model the output projection does not read what maps make of the values: "
             f"{model.family.note or 'scaling a map is something else there'}"
         )
-
-
-def _quantised(root: nn.Module) -> tuple[str, type] | None:
-    """The first module whose weights are stored in fewer bits: its name and class."""
-    for name, module in root.named_modules():
-        kind = type(module)
-        weight = module._parameters.get("weight")
-        whole = weight is not None and not (weight.is_floating_point() or weight.is_complex())
-        foreign = weight is not None and type(weight.data).__module__.split(".")[0] in _PACKERS
-        if whole or foreign or ".quantized" in kind.__module__ or kind.__module__.split(".")[0] in _PACKERS:
-            return name, kind
-    return None
 
 
 def forward_keywords(model: Any, reader: Reader, length: int) -> dict[str, Any]:

@@ -21,3 +21,10 @@ def test_a_gguf_file_that_was_unpacked_is_not_quantised():
     root = make("llama", "causal")
     root.config.quantization_config = {"quant_method": "gptq"}
     assert quantised(root) == "gptq"
+
+
+def test_a_module_with_whole_numbers_as_weights_is_named():
+    root = make("llama", "causal")
+    linear = root.model.layers[1].mlp.up_proj
+    linear.weight = torch.nn.Parameter(torch.ones(4, 4, dtype=torch.int8), requires_grad=False)
+    assert quantised(root) == "model.layers.1.mlp.up_proj is a torch.nn.modules.linear.Linear"
