@@ -232,7 +232,7 @@ export function cellText(column: Column, view: RowView): string {
       return String(row.support);
     case "worst": {
       const found = worst(view);
-      return found?.change ? `${found.name} ${signed(found.change.value)}` : "";
+      return found?.change ? `${signed(found.change.value)} ${found.name}` : "";
     }
     case "moved":
       return movedText(row);
