@@ -159,7 +159,8 @@ function axis({ layout, candidates }: TreeView, colors: Palette): string {
   return parts.join("");
 }
 
-function nodeMark({ node, x, y }: Placed, { positions, layout }: TreeView, colors: Palette): string {
+/** A node: a square for the root, a ringed dot for the top node, a dot. */
+export function nodeMark({ node, x, y }: Placed, { positions, layout }: TreeView, colors: Palette): string {
   const halo = { stroke: colors.surface, "stroke-width": 1.5 };
   if (node.role === "node") return el("circle", { cx: x, cy: y, r: 4.5, fill: colors.ink, ...halo });
   const label = positions[node.position]?.label ?? "";

@@ -4,7 +4,7 @@ import { el } from "../../marks/svg.js";
 import type { Palette } from "../../theme/palette.js";
 import type { TreeDocument } from "../../wire/types.js";
 import { h, on, set } from "../controls.js";
-import { edgePath, edgePoints, type TreeView, thickness } from "./draw.js";
+import { edgePath, edgePoints, nodeMark, type TreeView, thickness } from "./draw.js";
 import { edgeSentence, nodeSentence } from "./model.js";
 
 const NEAR = 9;
@@ -271,7 +271,7 @@ export function drawFocus(
       const wide = to.node.role === "top" ? 1.5 : thickness(to.node.edge?.weight ?? 0, candidates.heaviest);
       const d = edgePath(from, to);
       parts.push(
-        el("path", { d, fill: "none", stroke: colors.surface, "stroke-width": wide + 5 }),
+        el("path", { d, fill: "none", stroke: colors.surface, "stroke-width": wide + 4 }),
         el("path", { d, fill: "none", stroke, "stroke-width": wide + 1.5, "stroke-linecap": "round" }),
       );
       parts.push(ring(from.x, from.y, stroke, dashed));
@@ -285,6 +285,8 @@ export function drawFocus(
     if (index >= 0) mark(index, true);
   }
   if (current >= 0) mark(current, false);
+  // The nodes once more, over the line.
+  if (parts.length > 0) for (const one of layout.nodes) parts.push(nodeMark(one, view, colors));
   return parts.join("");
 }
 
