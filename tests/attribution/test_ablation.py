@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headwidgets import Head
+from headwidgets import Head, load
 from headwidgets.attribution import ablate, importance
 from headwidgets.attribution.knockout import Trunk
 from headwidgets.errors import Cancelled, InputError
@@ -139,3 +139,38 @@ def test_partial_scores_progress_and_cancel():
 def test_bad_input(options, message):
     with pytest.raises(InputError, match=message):
         importance(made("bert", "sequence"), **{"texts": TEXTS, "labels": LABELS, "method": "ablation", **options})
+
+
+@pytest.mark.data
+def test_real_weights(data_folder):
+    model = load(str(data_folder / "models" / "sst2"))
+    lines = (data_folder / "data" / "sst2" / "stsa.binary.dev").read_text("utf-8").splitlines()[::220]
+    labels, texts = [int(line[0]) for line in lines], [line[2:] for line in lines]
+    found = ablate(model, texts, labels)
+    slopes = importance(model, texts, labels, method="taylor")
+    assert len(found["loss"].ranking()) == 72
+    for head in [Head("encoder", layer, (5 * layer) % 12) for layer in (0, 2, 5)]:
+        change = model.evaluate(texts, labels, "loss", pruned=[head]).change
+        assert found["loss"][head] == pytest.approx(change.value, abs=1e-5)
+        ends = []
+        for gate in (1.02, 0.98):
+            with model.gated(
+                gates={"encoder": np.where(np.arange(72).reshape(6, 12) == 12 * head[1] + head[2], gate, 1)}
+            ):
+                ends.append([model.evaluate([t], [y], "loss").value for t, y in zip(texts, labels, strict=True)])
+        slope = np.abs(np.subtract(*ends)).mean() / 0.04
+        assert slopes[head] == pytest.approx(slope, rel=0.03, abs=1e-4)
+
+
+@pytest.mark.data
+def test_a_translators_three_kinds_of_heads(data_folder):
+    model = load(str(data_folder / "models" / "multi30k-en-de"))
+    pairs = [
+        ("a man is riding a bike .", "ein mann fährt fahrrad ."),
+        ("two dogs play in the snow .", "zwei hunde spielen im schnee ."),
+    ]
+    found = ablate(model, pairs)
+    for head in [Head(kind, layer, 3) for kind in model.kinds for layer in range(2)]:
+        for metric, sign in (("loss", 1), ("accuracy", -1)):
+            change = model.evaluate(pairs, None, metric, pruned=[head]).change
+            assert found[metric][head] == pytest.approx(sign * change.value, abs=1e-5)
