@@ -361,3 +361,17 @@ def test_it_patches_inside_another_intervention():
     np.testing.assert_allclose(found.effects["exact"][:, column], 0, atol=1e-6)
     np.testing.assert_allclose(found.effects["gradient"][:, column], 0, atol=1e-6)
     assert np.abs(found.effects["exact"]).max() > 1e-3
+
+
+def test_when_memory_runs_out_it_goes_on_with_half_and_says_so():
+    model = made("gpt2", "causal")
+
+    def metric(outputs, batch):
+        if len(batch) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return outputs.logits[:, 0].square().sum(-1)
+
+    expected = patch(model, CLEAN, CORRUPTED, metric=lambda outputs, _: outputs.logits[:, 0].square().sum(-1))
+    found = patch(model, CLEAN, CORRUPTED, metric=metric)
+    np.testing.assert_allclose(found.effects["exact"], expected.effects["exact"], atol=1e-4)
+    assert any("3 patched heads at a time" in note for note in found.notes)
