@@ -8,9 +8,10 @@ import torch
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from headwidgets import load
+from headwidgets import Head, load
 from headwidgets.attribution import importance, propagate_relevance
 from headwidgets.attribution.passes import held
+from headwidgets.attribution.relevance import measuring
 from headwidgets.attribution.relevance.ledger import Ledger
 from headwidgets.attribution.relevance.propagate import propagate, traced
 from headwidgets.attribution.relevance.rules import Rule
@@ -192,6 +193,29 @@ def test_a_head_that_says_nothing_has_no_relevance(options):
     scores = propagate_relevance(model, TEXTS, **options).scores.values["encoder"]
     assert scores[1, 1] == 0
     assert (np.abs(scores[1, [0, 2, 3]]) > 1e-3).all()
+
+
+def test_a_pruned_head_has_no_relevance():
+    model = made("bert", "sequence")
+    with model.gated(pruned=[Head("encoder", 1, 2)]):
+        values = propagate_relevance(model, TEXTS).scores.values["encoder"]
+    assert values[1, 2] == 0
+    np.testing.assert_allclose(np.abs(propagate_relevance(model, TEXTS[0]).scores.values["encoder"]).sum(1), 1)
+
+
+def test_memory_that_runs_out_is_halved(monkeypatch):
+    model = made("bert", "sequence")
+    wanted = propagate_relevance(model, TEXTS).scores.values["encoder"]
+
+    def short(own, batch, *args):
+        if len(batch) > 1:
+            raise torch.OutOfMemoryError("out of memory")
+        return propagate(own, batch, *args)
+
+    monkeypatch.setattr(measuring, "propagate", short)
+    result = propagate_relevance(model, TEXTS)
+    np.testing.assert_allclose(result.scores.values["encoder"], wanted, rtol=1e-4, atol=1e-5)
+    assert "1 texts at a time" in result.notes[0]
 
 
 # ---- batches, padding, restoring -----------------------------------------------------------------------------

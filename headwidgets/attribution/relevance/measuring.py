@@ -17,6 +17,7 @@ from headwidgets.attribution.tally import Tally, chunks, singles
 from headwidgets.attribution.targets import Goal
 from headwidgets.errors import Cancelled, InputError, UnsupportedError
 from headwidgets.jobs import Cancel, Progress, blocking
+from headwidgets.models.memory import halving
 from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.scores import HeadScores
 from headwidgets.text.examples import Batch, Example, as_texts
@@ -72,9 +73,10 @@ def propagate_relevance(
 ) -> Relevance:
     """Layer-wise relevance propagation to every head's output.
 
-    Per target, 1 is seeded at one logit and handed down by one backward pass. A head's relevance is the sum over
-    positions and numbers of what arrives at its output (the input of the output projection), divided by the sum of the
-    absolute values over the heads of its layer; scores are means over all targets of all texts. Padding has none.
+    Per target, 1 is seeded at one logit (whatever its sign, as published) and handed down by one backward pass. A
+    head's relevance is the sum over positions and numbers of what arrives at its output (the input of the output
+    projection), divided by the sum of the absolute values over the heads of its layer; scores are means over all
+    targets of all texts. Padding has none.
 
     Rules:
 
@@ -103,8 +105,8 @@ def propagate_relevance(
         positions: Where a language model predicts: ``last``, ``all``, or a list of positions.
         attention: ``constant`` weights, so that only values get relevance, or ``full``; by default constant for
             ``ratio`` and full for the others.
-        bias: Under ``plus-minus``: ``shared`` by all inputs (as published), or ``absorbed`` by the bias, which is much
-            faster and gives nothing to a head that says nothing.
+        bias: Under ``plus-minus``: ``shared`` by all inputs (as published), or ``absorbed`` by the bias, so that a head
+            that says nothing gets nothing.
         eps: Stabiliser of denominators; 1e-5 by default, as published (1e-6 for ``attnlrp``).
         rescale: After each step, scale its inputs' relevance so that the sum of absolute values is that of the output
             (of each token, or head); by default for ``plus-minus`` only, as published.
@@ -119,6 +121,7 @@ def propagate_relevance(
     Raises:
         InputError: an unknown option, labels that do not fit, numbers that are not finite.
         UnsupportedError: no prediction, quantised weights, or an operation that cannot be followed.
+        MemoryLimitError: not even one text fits.
         Cancelled: told to stop.
 
     Reference:
@@ -290,7 +293,7 @@ def _measured(
     with in_float32(model, []) as used, held(used):
         work.notes.extend(_precision(model, used))
         for group in chunks(len(examples), seed):
-            for batch in work.batches(used, group):
+            for batch in used.batches(examples, max_tokens=_TOKENS.get(used.device.type, 512), order=group):
                 if cancel is not None and cancel():
                     raise Cancelled("propagating relevance was cancelled")
                 work.run(used, batch)
@@ -333,26 +336,23 @@ class _Work:
         self.seen = 0
         self.apart = self.copies = False
 
-    def batches(self, used: HeadModel, group: list[int]) -> Any:
-        """Padded batches of a chunk."""
-        for batch in used.batches(self.examples, max_tokens=_TOKENS.get(used.device.type, 512), order=group):
-            if not self.apart:
-                yield batch
-                continue
-            for row in batch.index:
-                yield from used.batches(self.examples, max_rows=1, order=[row])
-
     def run(self, used: HeadModel, batch: Batch) -> None:
-        """One batch; texts one at a time where the family mixes them in its first dimension."""
+        """One batch; in halves where memory runs out, text by text where the family mixes them."""
         try:
-            self._run(used, batch)
+            self._in_pieces(used, batch.index)
         except InPlace:
             self.copies = True
             self.run(used, batch)
         except Mixed:
             self.apart = True
-            for row in batch.index:
-                self._run(used, next(used.batches(self.examples, max_rows=1, order=[row])))
+            self.run(used, batch)
+
+    def _in_pieces(self, used: HeadModel, index: list[int]) -> None:
+        def piece(rows: Sequence[int]) -> None:
+            self._run(used, next(used.batches(self.examples, order=list(rows), max_tokens=10**9)))
+
+        chunk = 1 if self.apart else None
+        halving(piece, index, chunk=chunk, device=used.device, notes=self.notes, what="texts")
 
     def _run(self, used: HeadModel, batch: Batch) -> None:
         goals = [self.goals[i] for i in batch.index]
