@@ -13,6 +13,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from headwidgets.attribution.passes import _check_finite
 from headwidgets.models.model import HeadModel
 from headwidgets.models.outcomes import Questions
 from headwidgets.models.prefix import Prefix, Reading, first, with_first
@@ -26,6 +27,8 @@ _AGREE = 2e-4
 
 class Trunk:
     """A batch after its clean pass. Made and used by whoever holds the model.
+
+    Making one raises `InputError` where a layer's numbers are not finite; the message names the layer.
 
     Attributes:
         batch: Padded examples.
@@ -46,6 +49,8 @@ class Trunk:
                 logits = questions.logits(batch)
             read = self._read(logits, ends)
         self.logits = logits.detach()
+        if not bool(torch.isfinite(self.logits).all()):
+            _check_finite(model, batch, self.prefix, self.outputs)
         if read is not None:
             self.reading = self._tried(read)
 

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headwidgets.attribution.knockout import Trunk
 from headwidgets.attribution.passes import held
 from headwidgets.attribution.paths import in_float32
 from headwidgets.attribution.tally import Floats, Tally, chunks, singles
@@ -190,7 +191,10 @@ class _Slopes:
         gates: dict[Site, Tensor] = {}
         masks = batch.query_mask
         with self._gated(gates, masks):
-            verdict = self.questions.judge(batch.index, self.questions.logits(batch), hits=False)
+            logits = self.questions.logits(batch)
+        if bool(torch.isnan(logits.detach()).any()):
+            Trunk(self.model, self.questions, batch)  # names the layer, if it is one's
+        verdict = self.questions.judge(batch.index, logits, hits=False)
         assert verdict.losses is not None
         means = verdict.losses / torch.as_tensor(
             np.maximum(verdict.weights, 1), dtype=verdict.losses.dtype, device=verdict.losses.device

@@ -180,6 +180,14 @@ def test_cancel_and_progress(method):
         importance(model, TEXTS, LABELS, method=method, cancel=lambda: True)
 
 
+@pytest.mark.parametrize("method", ["attribution", "taylor", "ablation"])
+def test_a_layer_that_is_not_finite_is_named(method):
+    model = made("bert", "sequence")
+    model.site("encoder", 1).projection.weight.data[0, 0] = float("nan")
+    with pytest.raises(InputError, match="encoder layer 1 are not finite"):
+        importance(model, TEXTS, LABELS, method=method)
+
+
 def largest_held(run, every=4):
     """Most bytes alive in tensors while `run` runs, seen at some of its calls."""
     peak, calls = [0], [0]
