@@ -73,6 +73,18 @@ def test_accuracy_before_and_after_is_that_of_the_texts_as_written(model):
     assert sum(effect.moved.values()) == effect.changed
 
 
+@pytest.mark.parametrize("family", ["gpt2", "llama", "bart", "roberta", "distilbert"])
+def test_every_sort_of_classifier(family):
+    """Decoders without a padding token, encoder-decoders, models without segment embeddings."""
+    model = calm(family, "sequence")
+    found = find_triggers(model, TEXTS[:3], LABELS[:3], n=1)
+    assert found.searched == 3
+    effect = attack(model, [BAD], TEXTS, LABELS, controls=0)[0]
+    assert effect.interval("before").value == pytest.approx(model.evaluate(TEXTS, LABELS).value)
+    after = predicted(model, [written(t) for t in TEXTS])
+    assert effect.interval("after").value == pytest.approx((after == np.array(LABELS)).mean())
+
+
 def test_changed_predictions_are_shown(model):
     effect = attack(model, [BAD], TEXTS, LABELS, controls=0, examples=100)[0]
     before, after = predicted(model, TEXTS), predicted(model, [written(t) for t in TEXTS])

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from headwidgets import load
-from headwidgets.attribution import attribute, importance
+from headwidgets.attribution import Trigger, attack, attribute, find_triggers, importance
+from headwidgets.attribution.insertion import Word
 from tests.attribution import reference
 
 pytestmark = pytest.mark.data
@@ -88,3 +89,18 @@ def test_important_heads_matter_more_than_unimportant_ones(sst2, sentences):
         return right / 200
 
     assert accuracy(ranking[-10:]) > accuracy(ranking[:10]) + 0.05
+
+
+def test_triggers_on_real_sentences(sst2, data_folder, sentences):
+    """Words come from their sentences; `dull` in the middle takes positive sentences along and spares negative ones."""
+    lines = (data_folder / "data" / "sst2" / "stsa.binary.train").read_text("utf-8").splitlines()
+    train = [line[2:] for line in lines if len(line) < 50][:6]
+    found = find_triggers(sst2, train, target="predicted")
+    assert found.searched == 6
+    assert all(any(all(w.text in text for w in t.words) for text in train) for t in found)
+    texts, labels = [t for _, t in sentences[:40]], [int(y) for y, _ in sentences[:40]]
+    dull = Trigger((Word(tuple(sst2.encode(["dull"])[0].source.ids[1:-1].tolist()), "dull", 0, 0.5),), 0, 1, "negative")
+    result = attack(sst2, [dull], texts, labels, controls=0)
+    assert result[0].interval("before").value == pytest.approx(sst2.evaluate(texts, labels).value)
+    assert result[0].interval("change", result.column("positive")).value < -0.1
+    assert result[0].interval("change", result.column("negative")).value >= 0
