@@ -1,7 +1,6 @@
 """The live scatter: a bqplot figure with brush, hover, pan and zoom."""
 
 import html
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from headwidgets.widgets.curve import GRID, INK, LINE, UPRIGHT
 
 SELECTED = "#e0559b"
+_FAINT_LINE = "rgba(59, 142, 194, 0.35)"
 _MARKERS = ("circle", "square", "triangle-up")
 _MOST_BARS = 200
 _FONT = 'Helvetica, Arial, "Liberation Sans", sans-serif'
@@ -31,10 +31,9 @@ class ScatterFigure:
         self._bars = bqplot.Lines(
             **_bars(document),
             scales=self._scales,
-            colors=[LINE],
-            opacities=[0.3],
+            colors=[_FAINT_LINE],
             stroke_width=1,
-            visible=self._n <= _MOST_BARS,
+            visible=self._n <= _MOST_BARS and (document["x_error"] is not None or document["y_error"] is not None),
         )
         style = {"color": INK, "tick_style": {"font-size": "11px"}, "grid_color": GRID}
         self._axes = [
@@ -198,18 +197,17 @@ def _span(values: NDArray[np.float64], errors: Any, n: int) -> dict[str, float]:
 
 
 def _bars(document: dict[str, Any]) -> dict[str, NDArray[np.float64]]:
-    """One line through all error bars, broken between them by NaN."""
+    """One line per error bar, x and y [bars, 2]; bqplot has no gaps in a line."""
     x, y = (np.asarray(document[axis], dtype=np.float64) for axis in ("x", "y"))
-    pieces: list[NDArray[np.float64]] = []
-    if len(x) <= _MOST_BARS:
-        for axis in ("x", "y"):
-            errors = document[f"{axis}_error"]
-            if errors is None:
-                continue
-            half = np.nan_to_num(np.asarray(errors, dtype=np.float64))
-            shift = np.stack([-half, half, np.full_like(half, math.nan)], axis=1)
-            still = np.zeros_like(shift)
-            move = (shift, still) if axis == "x" else (still, shift)
-            pieces.append(np.stack([x[:, None] + move[0], y[:, None] + move[1]]).reshape(2, -1))
-    found = np.concatenate(pieces, axis=1) if pieces else np.full((2, 1), math.nan)
-    return {"x": found[0], "y": found[1]}
+    ends: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+    for axis in ("x", "y"):
+        errors = document[f"{axis}_error"]
+        if errors is None or len(x) > _MOST_BARS:
+            continue
+        half = np.nan_to_num(np.asarray(errors, dtype=np.float64))
+        shift, still = np.stack([-half, half], axis=1), np.zeros((len(half), 2))
+        move = (shift, still) if axis == "x" else (still, shift)
+        ends.append((x[:, None] + move[0], y[:, None] + move[1]))
+    if not ends:
+        return {"x": np.zeros((1, 2)), "y": np.zeros((1, 2))}
+    return {"x": np.concatenate([one for one, _ in ends]), "y": np.concatenate([two for _, two in ends])}

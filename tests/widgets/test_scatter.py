@@ -117,15 +117,17 @@ def test_kinds_have_marks_of_their_own_and_heads_without_a_number_are_left_out()
     assert scatter._figure._points[0][1].selected.tolist() == [0]
 
 
-def test_error_bars_are_one_line_broken_between_points():
+def test_error_bars_are_one_standard_error_to_either_side():
     scores = [HeadScores({"encoder": v}, stderr={"encoder": 0.1 * v}, name="x") for v in (A, B)]
     scatter = hw.ImportanceScatter(*scores, samples=100)
     bars = scatter._figure._bars
-    assert len(bars.x) == 2 * 3 * A.size
-    assert bars.x[:2].tolist() == pytest.approx([0.9 * A[0, 0], 1.1 * A[0, 0]])
-    assert np.isnan(bars.x[2])
-    assert bars.y[3 * A.size : 3 * A.size + 2].tolist() == pytest.approx([0.9 * B[0, 0], 1.1 * B[0, 0]])
+    assert bars.visible
+    assert bars.x.shape == bars.y.shape == (2 * A.size, 2)
+    assert np.isfinite(bars.x).all()
+    assert bars.x[0].tolist() == pytest.approx([0.9 * A[0, 0], 1.1 * A[0, 0]])
+    assert bars.y[A.size].tolist() == pytest.approx([0.9 * B[0, 0], 1.1 * B[0, 0]])
     assert [layer["name"] for layer in scatter.grid._current["panels"][0]["scores"]] == ["x (x)", "x (y)"]
+    assert not scatter_of()._figure._bars.visible
 
 
 def test_names_are_text_only():
