@@ -18,7 +18,7 @@ from headwidgets.attribution.relevance.rules import Rule
 from headwidgets.attribution.targets import Goal, reader, task_of
 from headwidgets.errors import Cancelled, InputError, UnsupportedError
 from headwidgets.models.visit import frozen
-from tests.models.tiny import SEQ2SEQ, made
+from tests.models.tiny import CONFIGS, SEQ2SEQ, made
 
 TEXTS = ["the cat sat on the mat", "she said that the very old house was big and he hated it", "a dog"]
 PAIRS = [("the cat sat on the mat", "a dog ran"), ("the old house was big", "he hated it"), ("a dog", "a")]
@@ -167,6 +167,7 @@ def test_the_z_rule_is_never_negative_and_rescaling_keeps_the_sum(family, head):
     last = result.leak["decoder" if "decoder" in model.kinds else "encoder"]
     alone = last.arriving[-1:] if "cross" in model.kinds else last.arriving  # else some goes to the encoder
     np.testing.assert_allclose(alone, 1, rtol=1e-3)
+    np.testing.assert_allclose(last.size, last.arriving, rtol=1e-6)
     absolute = propagate_relevance(model, texts_of(family), rule="plus-minus", sign="absolute").scores
     for kind, values in absolute.values.items():
         np.testing.assert_allclose(values, result.scores.values[kind], rtol=1e-6)
@@ -216,6 +217,22 @@ def test_memory_that_runs_out_is_halved(monkeypatch):
     result = propagate_relevance(model, TEXTS)
     np.testing.assert_allclose(result.scores.values["encoder"], wanted, rtol=1e-4, atol=1e-5)
     assert "1 texts at a time" in result.notes[0]
+
+
+def test_relevance_that_grows_without_bound_is_said(monkeypatch):
+    """Gated layers under the paper's rule for products; AttnLRP's halves do not mind."""
+    config = CONFIGS["llama"]()
+    config.num_hidden_layers = 12
+    model = made("llama", "causal", config=config)
+    monkeypatch.setattr(measuring, "_LARGE", 20)
+    with pytest.warns(UserWarning, match="sum of absolute relevance grew"):
+        result = propagate_relevance(model, TEXTS[0])
+    assert "decoder layer 0" in result.notes[0]
+    assert result.notes[0] in result.report()
+    assert result.scores.provenance["settings"]["largest_size_decoder"] > 20
+    halves = propagate_relevance(model, TEXTS[0], rule="attnlrp")
+    assert not halves.notes
+    assert (halves.leak["decoder"].size < 3).all()
 
 
 # ---- batches, padding, restoring -----------------------------------------------------------------------------

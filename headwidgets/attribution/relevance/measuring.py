@@ -1,5 +1,6 @@
 """Importance by layer-wise relevance propagation to heads' outputs (Voita et al. 2019, section 4 and appendix A)."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -27,6 +28,8 @@ Sign = Literal["signed", "absolute"]
 Aim = Literal["predicted", "gold"]
 _TOKENS = {"cpu": 512, "mps": 2048, "cuda": 8192}
 """Positions per batch of texts."""
+_LARGE = 1e3
+"""A sum of absolute relevance that a result warns of."""
 
 
 def measure(
@@ -81,7 +84,8 @@ def propagate_relevance(
     Rules:
 
     ``ratio``: that of the paper (its appendix A, after Ding et al. 2017). A sum gives each term its part of the whole,
-    ``z_ij / (sum_j z_ij + eps sign)``; a bias keeps its part; a product gives each factor its part of the factors' sum;
+    ``z_ij / (sum_j z_ij + eps sign)``; a bias keeps its part; a product gives each factor its part of the factors' sum
+    (in models with gated feed-forward layers, which the paper has not, this grows without bound: a warning says so);
     functions of one number pass relevance on. The paper does not say how relevance passes softmax and norms: here
     attention weights and the scales of norms are constants (``attention="full"`` takes AttnLRP's steps).
 
@@ -389,7 +393,10 @@ class _Work:
         """What is known so far."""
         self.tally.n = self.seen
         leaks, _ = self.leaks.found()
-        largest = {f"largest_leak_{s}": round(leak.largest, 6) for s, leak in leaks.items()}
+        largest: dict[str, float] = {}
+        for stack, leak in leaks.items():
+            largest[f"largest_leak_{stack}"] = float(f"{leak.largest:.6g}")
+            largest[f"largest_size_{stack}"] = float(f"{np.nanmax(leak.size):.6g}")
         plain = {"without_rule": ", ".join(sorted(self.plain))} if self.plain else {}
         sign = "" if self.asked.sign == "signed" else ", absolute"
         return self.tally.scores(
@@ -406,4 +413,14 @@ class _Work:
     def result(self) -> Relevance:
         """The whole."""
         leaks, outside = self.leaks.found()
+        for stack, leak in leaks.items():
+            layer = int(np.nanargmax(leak.size))
+            if leak.size[layer] > _LARGE:
+                eps = self.asked.rule.eps
+                self.notes.append(
+                    f"The sum of absolute relevance grew to {leak.size[layer]:.1e} in {stack} layer {layer} (1 was "
+                    f"seeded): denominators are small against eps={eps:g}, and scores there are differences of large "
+                    "numbers. Take a larger eps=, or rule='attnlrp' or 'plus-minus'."
+                )
+                warnings.warn(self.notes[-1], stacklevel=2)
         return Relevance(self.scores(), leaks, outside, self.leaks.targets, dict(self.plain), tuple(self.notes))

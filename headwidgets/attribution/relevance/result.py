@@ -25,6 +25,8 @@ class Leak:
         high: Largest share.
         arriving: Mean sum of relevance at the block's output; 1 was seeded.
         leaving: Mean sum of relevance at the block's inputs.
+        size: Mean sum of absolute relevance at the block's output. Where it is far above 1, small denominators have
+            made large numbers of both signs, and shares of heads are differences of those.
         causes: Mean share by cause: ``bias``, ``normalisation``, ``stabiliser``, ``softmax``, ``one sign`` (half of the
             relevance where all products have one sign), ``fallback``.
     """
@@ -34,6 +36,7 @@ class Leak:
     high: Floats
     arriving: Floats
     leaving: Floats
+    size: Floats
     causes: dict[str, Floats]
 
     @property
@@ -67,14 +70,14 @@ class Relevance:
         settings = self.scores.provenance["settings"] if self.scores.provenance else {}
         lines = [
             f"Relevance by the {settings.get('rule')} rule, eps {settings.get('eps')}, {self.targets} targets. Lost in "
-            "each block, as a share of what arrived at its output, before any rescaling:"
+            "each block, as a share of what arrived at its output (its absolute sum is given), before any rescaling:"
         ]
         for stack, leak in self.leak.items():
             for layer in range(len(leak.mean)):
                 causes = ", ".join(f"{c} {v[layer]:.3f}" for c, v in leak.causes.items() if abs(v[layer]) >= 5e-4)
                 lines.append(
-                    f"{stack} {layer}: {leak.mean[layer]:.3f} ({leak.low[layer]:.3f} to {leak.high[layer]:.3f})"
-                    + (f": {causes}" if causes else "")
+                    f"{stack} {layer}: {leak.mean[layer]:.3f} ({leak.low[layer]:.3f} to {leak.high[layer]:.3f}) of "
+                    f"{leak.size[layer]:.3g}" + (f": {causes}" if causes else "")
                 )
         if self.outside:
             lines.append("outside the blocks: " + ", ".join(f"{c} {v:.3f}" for c, v in self.outside.items()))
@@ -84,7 +87,7 @@ class Relevance:
         return "\n".join([*lines, *self.notes])
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame of the leak: stack, layer, mean, low, high, arriving, leaving and the causes."""
+        """A pandas DataFrame of the leak: stack, layer, mean, low, high, arriving, leaving, size and the causes."""
         import pandas
 
         return pandas.DataFrame(list(self._rows()))
@@ -92,7 +95,7 @@ class Relevance:
     def _rows(self) -> Iterator[dict[str, Any]]:
         for stack, leak in self.leak.items():
             for layer in range(len(leak.mean)):
-                names = ("mean", "low", "high", "arriving", "leaving")
+                names = ("mean", "low", "high", "arriving", "leaving", "size")
                 numbers = {name: float(getattr(leak, name)[layer]) for name in names}
                 yield {"stack": stack, "layer": layer, **numbers, **{c: v[layer] for c, v in leak.causes.items()}}
 
@@ -102,7 +105,7 @@ class Leaks:
 
     def __init__(self, stacks: dict[str, int]) -> None:
         self.shapes = stacks
-        self.sums = {s: np.zeros((3, n)) for s, n in stacks.items()}  # share, arriving, leaving
+        self.sums = {s: np.zeros((4, n)) for s, n in stacks.items()}  # share, arriving, leaving, size
         self.count = {s: np.zeros(n) for s, n in stacks.items()}
         self.low = {s: np.full(n, np.inf) for s, n in stacks.items()}
         self.high = {s: np.full(n, -np.inf) for s, n in stacks.items()}
@@ -121,7 +124,12 @@ class Leaks:
                 continue
             share = ledger.leak(place)[rows] / size[rows]
             leaving = ledger.leaving.get(place, np.zeros(ledger.texts))
-            self.sums[stack][:, layer] += [share.sum(), ledger.arriving[place][rows].sum(), leaving[rows].sum()]
+            self.sums[stack][:, layer] += [
+                share.sum(),
+                ledger.arriving[place][rows].sum(),
+                leaving[rows].sum(),
+                size[rows].sum(),
+            ]
             self.count[stack][layer] += rows.sum()
             self.low[stack][layer] = min(self.low[stack][layer], share.min())
             self.high[stack][layer] = max(self.high[stack][layer], share.max())
@@ -138,13 +146,14 @@ class Leaks:
         leaks = {}
         for stack in self.shapes:
             count = np.where(self.count[stack] > 0, self.count[stack], np.nan)
-            share, arriving, leaving = self.sums[stack] / count
+            share, arriving, leaving, size = self.sums[stack] / count
             leaks[stack] = Leak(
                 share,
                 np.where(np.isnan(count), np.nan, self.low[stack]),
                 np.where(np.isnan(count), np.nan, self.high[stack]),
                 arriving,
                 leaving,
+                size,
                 {cause: v / count for (at, cause), v in self.causes.items() if at == stack},
             )
         return leaks, {c: v / self.targets for c, v in self.outside.items()} if self.targets else {}
