@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headwidgets.attribution import quadrature
+from headwidgets.attribution.panels import bisect
 from headwidgets.attribution.passes import Clean
 from headwidgets.attribution.quadrature import Rule
 from headwidgets.errors import Cancelled, InputError
@@ -61,7 +62,7 @@ class Integrand:
         self.clean = clean
         self.site = site
         self.start = clean.start(site)
-        self._cancel = cancel
+        self.cancel = cancel
         self._notes = notes
         self._chunk = _chunk(clean, site)
         self.zero: Tensor | None = None
@@ -78,7 +79,7 @@ class Integrand:
             with torch.no_grad():
                 return self.clean.run(self.site, chosen, torch.zeros_like(self.start.index_select(0, chosen)))
 
-        return torch.cat(self._halving(work, range(len(rows))))
+        return torch.cat(self.halved(work, range(len(rows))))
 
     def change(self) -> Floats:
         """F(A) - F(0), float64 [rows]."""
@@ -99,7 +100,7 @@ class Integrand:
         scale = torch.as_tensor(points, dtype=self.start.dtype, device=device)
 
         def work(some: Sequence[tuple[int, int]]) -> None:
-            if self._cancel is not None and self._cancel():
+            if self.cancel is not None and self.cancel():
                 raise Cancelled("the attribution was cancelled")
             row, point = torch.tensor(some, device=device).T
             leaf = (self.start.index_select(0, row) * scale[point].view(-1, 1, 1)).requires_grad_()
@@ -111,14 +112,25 @@ class Integrand:
                 row, point, gradient = row[own], point[own], gradient[own]
             take(row, point, gradient.float())
 
-        self._halving(work, pairs)
+        self.halved(work, pairs)
         if ride:
             self.zero = zero
 
-    def _halving(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        return halving(
-            work, items, chunk=self._chunk, device=self.start.device, notes=self._notes, what="integration points"
+    def halved(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        """Do the work in chunks; when memory runs out, in smaller ones from then on."""
+        before, done = len(self._notes), [0]
+
+        def counted(some: Any) -> Any:
+            result = work(some)
+            done.append(len(some))
+            return result
+
+        found = halving(
+            counted, items, chunk=self._chunk, device=self.start.device, notes=self._notes, what="integration points"
         )
+        if len(self._notes) > before:
+            self._chunk = max(done)
+        return found
 
     def stored(self, rows: Sequence[int], points: Floats) -> Tensor:
         """The gradients themselves, float32 [points, all rows, query, width]; zero for other rows."""
@@ -327,7 +339,7 @@ class _Work:
     def take(self, rule: Rule, gradient: Tensor) -> None:
         """A fixed rule's result."""
         self.maps = self.spread(gradient)
-        _check(self.maps, self.integrand.site)
+        check_finite(self.maps, self.integrand.site)
         self.change = self.integrand.change()
         self.steps[:] = len(rule)
         self.settled[:] = True
@@ -342,11 +354,19 @@ class _Work:
         """Its Kronrod rule, for the open rows."""
         assert self.slopes is not None
         rows = self.open()
-        self._put(rows, self._level(rows, torch.cat([self.slopes, slopes]), self.longer))
+        self.put(rows, self._level(rows, torch.cat([self.slopes, slopes]), self.longer))
 
     def finish(self) -> None:
-        """Larger rules, for rows that are still open."""
+        """More points, for rows that are still open: between kinks there is nothing to find by bisection."""
         self.slopes = None
+        if not self.open():
+            return
+        if self.clean.kinked:
+            self._larger_rules()
+        else:
+            bisect(self)
+
+    def _larger_rules(self) -> None:
         before = np.full(len(self.change), np.inf)
         for n in quadrature.LARGE:
             rows = [row for row in self.open() if before[row] > 0]
@@ -355,14 +375,15 @@ class _Work:
             rule = quadrature.gauss(n)
             maps = self.spread(self.integrand.summed(rows, rule))
             self.steps[rows] += n
-            error = _sizes(maps - self.maps)
-            bound = self._judge(rows, maps, error)
-            self._put(rows, maps)
+            error = sizes(maps - self.maps)
+            bound = self.judge(rows, maps, error)
+            self.put(rows, maps)
             # where errors fall too slowly for the next rule to reach the bound (kinks), no more points are spent
             hopeless = error * error / np.maximum(np.maximum(before, error), 1e-30) > bound
             before = np.where(hopeless & np.isfinite(before), 0.0, error)
 
-    def _put(self, rows: list[int], maps: Tensor) -> None:
+    def put(self, rows: list[int], maps: Tensor) -> None:
+        """Take the result of some rows."""
         if len(rows) == len(self.change):
             self.maps = maps
         else:
@@ -374,26 +395,37 @@ class _Work:
         maps = self.spread(torch.tensordot(_like(rule.weights, slopes), slopes, 1))
         self.steps[rows] = n
         matrix = quadrature.to_legendre(rule.points)
-        sizes = []
+        found = []
         for k in (1, n - 2, n - 1):
-            sizes.append(_sizes(self.spread(torch.tensordot(_like(matrix[k], slopes), slopes, 1))))
-        first, before, last = sizes
-        self._judge(rows, maps, quadrature.unseen(first, before, last, n, rule.degree))
+            found.append(sizes(self.spread(torch.tensordot(_like(matrix[k], slopes), slopes, 1))))
+        first, before, last = found
+        self.judge(rows, maps, quadrature.unseen(first, before, last, n, rule.degree))
         return maps
 
-    def _judge(self, rows: list[int], maps: Tensor, error: Floats) -> Floats:
+    @property
+    def allowed(self) -> Floats:
+        """The largest error of a row's total."""
+        return np.asarray(self.tolerance * np.maximum(np.abs(self.change), FLOOR))
+
+    @property
+    def noise(self) -> Floats:
+        """What rounding may add to it."""
+        eps = torch.finfo(self.integrand.start.dtype).eps
+        return np.asarray(8 * eps * np.maximum(1, self.clean.values.abs().cpu().numpy()))
+
+    def judge(self, rows: list[int], maps: Tensor, error: Floats) -> Floats:
         """Settle the rows whose error is small enough; returns what is, [all rows]."""
-        _check(maps[rows], self.integrand.site)
-        noise = 8 * torch.finfo(self.integrand.start.dtype).eps * np.maximum(1, self.clean.values.abs().cpu().numpy())
-        allowed = self.tolerance * np.maximum(np.abs(self.change), FLOOR)
-        bound = np.minimum(allowed, LARGEST * self.tolerance * _sizes(maps)) + noise
+        check_finite(maps[rows], self.integrand.site)
+        allowed, noise = self.allowed, self.noise
+        bound = np.minimum(allowed, LARGEST * self.tolerance * sizes(maps)) + noise
         gap = np.abs(_totals(maps) - self.change)
         good = (error <= bound) & (gap <= allowed + noise)
         self.settled[rows] = good[rows]
         return np.asarray(bound)
 
 
-def _sizes(maps: Tensor) -> Floats:
+def sizes(maps: Tensor) -> Floats:
+    """Each row's largest entry, float64 [rows]."""
     found: Floats = maps.abs().flatten(1).amax(1).double().cpu().numpy()
     return found
 
@@ -404,7 +436,8 @@ def _totals(maps: Tensor) -> Floats:
     return found
 
 
-def _check(maps: Tensor, site: Site) -> None:
+def check_finite(maps: Tensor, site: Site) -> None:
+    """Refuse gradients that are not finite, by layer."""
     if not bool(torch.isfinite(maps).all()):
         raise InputError(
             f"the gradients at {site.kind} layer {site.layer} are not finite (NaN or infinite), although the model's "

@@ -25,6 +25,7 @@ from headwidgets.models.staircase import Entry, can_climb, climbing
 from headwidgets.models.visit import frozen, visit
 from headwidgets.text.examples import Batch
 
+_KINKED = (nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.PReLU, nn.Hardtanh, nn.Hardsigmoid, nn.Hardswish)
 _AGREE = 2e-4
 """Largest difference between a shortcut and the full pass, relative to max(1, |F|), at which it is taken."""
 
@@ -44,6 +45,7 @@ class Clean:
         reading: The one position that F reads of the last block, or None.
         keywords: Further arguments of the forward passes.
         climbs: Whether several layers may be entered in one pass.
+        kinked: The model has units whose slope jumps (ReLU), so that its gradient does too.
     """
 
     model: Any
@@ -56,6 +58,7 @@ class Clean:
     reading: Reading | None
     keywords: dict[str, Any]
     climbs: bool = False
+    kinked: bool = False
 
     def __len__(self) -> int:
         return len(self.batch)
@@ -217,6 +220,7 @@ def clean(model: Any, batch: Batch, reader: Reader, settle: Any, sites: list[Sit
     if ends and values.requires_grad and values.dtype == torch.float32 and ends[0].dtype == torch.float32:
         found.reading = _reading(found, values, ends[0], rows)
     found.climbs = can_climb(prefix, sites)
+    found.kinked = any(isinstance(module, _KINKED) for module in model.model.modules())
     return found
 
 

@@ -148,7 +148,7 @@ def attributions(
         warnings.warn(
             f"{open_ends[0]}{more} A larger tolerance=, or more points with steps=256, may help; the result's .gap "
             "and .notes say what each layer reached",
-            stacklevel=2,
+            stacklevel=6,  # past the job that `blocking` makes of the call
         )
     return [draft.finish(model) for draft in drafts]
 

@@ -273,12 +273,47 @@ def test_half_precision_without_room_for_a_copy(monkeypatch):
 
 
 def test_a_layer_that_does_not_settle_is_said_aloud():
-    model = made("llama", "causal")
+    model = made("t5", "seq2seq", dense_act_fn="relu")
     with pytest.warns(UserWarning, match="had not settled within the tolerance") as caught:
-        found = attribute(model, "the cat sat on the mat")
+        found = attribute(model, PAIR)
     assert "steps=256" in str(caught[0].message)
-    assert any("decoder layer 0" in note for note in found.notes)
-    assert found.gap["decoder"][0] > found.tolerance * abs(found.change["decoder"][0])
+    assert caught[0].filename == __file__, "the warning points at the caller"
+    assert any("encoder layer 0" in note for note in found.notes)
+    assert found.gap["encoder"][0] > found.tolerance * max(0.1, abs(found.change["encoder"][0]))
+
+
+@pytest.mark.parametrize(("family", "head"), [("llama", "causal"), ("gemma2", "causal"), ("bert", "sequence")])
+def test_sharp_turns_are_found_by_bisection(family, head):
+    """Weights drawn at full size, as in language models whose first layers switch a large activation on."""
+    model = made(family, head)
+    result = attribute(model, [TEXT, "a bird", LONG])
+    for one, text in zip(result, (TEXT, "a bird", LONG), strict=True):
+        assert not one.notes
+        [kind] = one.kinds
+        allowed = 1e-3 * np.maximum(np.abs(one.change[kind]), 0.1) + 1e-4
+        assert (one.gap[kind] <= allowed).all()
+        if text is LONG:
+            continue
+        precise = attribute(model, text, steps=2000).maps[kind]
+        off = np.abs(one.maps[kind] - precise).max((1, 2, 3))
+        assert (off <= np.minimum(allowed, 1e-2 * np.abs(precise).max((1, 2, 3)) + 1e-4)).all()
+    assert max(one.steps[kind].max() for one in result) > 100, "these turn too sharply for one rule over the path"
+
+
+def test_bisection_halves_its_work_when_memory_runs_out(monkeypatch):
+    model = made("llama", "causal")
+    expected = attribute(model, TEXT)
+    forward = model.model.model.forward
+
+    def small(input_ids, *args, **keywords):
+        if len(input_ids) > 16:
+            raise torch.OutOfMemoryError("out of memory")
+        return forward(input_ids, *args, **keywords)
+
+    monkeypatch.setattr(model.model.model, "forward", small)
+    result = attribute(model, TEXT)
+    np.testing.assert_allclose(result.maps["decoder"], expected.maps["decoder"], rtol=1e-3, atol=1e-5)
+    assert any("integration points at a time" in note for note in result.notes)
 
 
 def test_a_model_that_was_not_wrapped_gets_a_sentence():
