@@ -18,7 +18,7 @@ from headwidgets.attribution.relevance.rules import Rule
 from headwidgets.attribution.targets import Goal, reader, task_of
 from headwidgets.errors import Cancelled, InputError, UnsupportedError
 from headwidgets.models.visit import frozen
-from tests.models.tiny import CONFIGS, SEQ2SEQ, made
+from tests.models.tiny import CONFIGS, DECODERS, SEQ2SEQ, made
 
 TEXTS = ["the cat sat on the mat", "she said that the very old house was big and he hated it", "a dog"]
 PAIRS = [("the cat sat on the mat", "a dog ran"), ("the old house was big", "he hated it"), ("a dog", "a")]
@@ -371,6 +371,9 @@ def test_importance_by_relevance_streams_and_says_how_it_was_made():
     report = result.report()
     assert "attnlrp" in report
     assert "encoder 1: " in report
+    frame = result.to_frame()
+    assert list(frame["stack"]) == ["encoder"] * 2
+    np.testing.assert_array_equal(frame["softmax"], result.leak["encoder"].causes["softmax"])
     with pytest.raises(Cancelled):
         importance(model, texts, method="relevance", cancel=lambda: True)
 
@@ -389,6 +392,23 @@ def test_importance_by_relevance_streams_and_says_how_it_was_made():
 def test_options_are_checked(options, said):
     with pytest.raises(InputError, match=said):
         propagate_relevance(made("bert", "sequence"), TEXTS, **options)
+
+
+OTHERS = ["modernbert", "mpnet", "electra", "gemma2", "bloom", "mpt", "gpt_neox", "gptj", "opt", "qwen3", "lfm2", "gpt_oss",
+          "pegasus", "mt5"]  # fmt: skip
+
+
+@pytest.mark.parametrize("family", OTHERS)
+def test_families_need_no_table(family):
+    """Also those that compute their own softmax, write over tensors, rotate, gate, convolve or have no biases."""
+    head = "seq2seq" if family in SEQ2SEQ else "causal" if family in DECODERS else "sequence"
+    model = made(family, head)
+    result = propagate_relevance(model, texts_of(family), rule="attnlrp")
+    for values in result.scores.values.values():
+        measured = values[~np.isnan(values).any(1)]
+        assert (np.abs(measured).sum(1) <= 1 + 1e-6).all()
+        assert (np.abs(measured).sum(1) > 0.1).all()
+    assert set(result.plain) == ({"grouped_mm"} if family == "gpt_oss" else set())
 
 
 def test_what_cannot_be_followed_is_said():

@@ -13,6 +13,7 @@ from headwidgets.attribution.relevance.ledger import Floats, Ledger, Mixed
 from headwidgets.attribution.relevance.propagate import propagate, stack_of
 from headwidgets.attribution.relevance.result import Leaks, Relevance
 from headwidgets.attribution.relevance.rules import RULES, Rule, RuleName
+from headwidgets.attribution.relevance.seeds import goals_of
 from headwidgets.attribution.relevance.tracing import InPlace
 from headwidgets.attribution.tally import Tally, chunks, singles
 from headwidgets.attribution.targets import Goal
@@ -212,69 +213,6 @@ def _one_of(name: str, value: Any, known: Sequence[Any]) -> None:
         raise InputError(f"expected {name} to be one of {', '.join(str(k) for k in known)}, got {value!r}")
 
 
-# ---- what is seeded -----------------------------------------------------------------------------------------
-
-
-def _goals(asked: _Asked, examples: Sequence[Example], labels: Any) -> list[Goal]:
-    """Every text's targets: positions and classes (-1 is what the model predicts)."""
-    task, gold, model = asked.task, asked.target == "gold", asked.model
-    n = len(examples)
-    if task == "translation":
-        found = targets.goals(model, task, examples, None, None)
-        return found if gold else [Goal(g.positions, [-1] * len(g.plus), None) for g in found]
-    if task == "next":
-        return [_next(asked.positions, e, gold, i) for i, e in enumerate(examples)]
-    if task == "masked":
-        if gold:
-            raise InputError("the right word behind a mask is not known; take target='predicted'")
-        return [_masked(model, e, i) for i, e in enumerate(examples)]
-    if task == "values":
-        return [Goal([], [0], None, "value") for _ in examples]
-    if task == "words":
-        return _words(model, examples, labels, gold)
-    if not gold:
-        return [Goal([], [-1], None) for _ in examples]
-    if task == "several":
-        raise InputError("a text of this model may have several right classes; take target='predicted'")
-    classes = as_labels(labels, n, model, examples)
-    return targets.goals(model, task, examples, [int(c) for c in classes], None)
-
-
-def _next(positions: Any, example: Example, gold: bool, number: int) -> Goal:
-    length = len(example.source)
-    last = length - 1 - gold  # gold is the token that follows
-    if positions == "all":
-        places = list(range(last + 1))
-    elif positions == "last":
-        places = [last]
-    else:
-        wrong = next((p for p in positions if not -length <= p < length), None)
-        if wrong is not None:
-            raise InputError(f"text {number} has {length} positions (0 to {length - 1}), got {wrong} in positions")
-        places = sorted({p % length for p in positions})
-    if not places or not 0 <= places[0] <= places[-1] <= last:
-        raise InputError(f"text {number} has no token after position {places[-1] if places else last} to be gold")
-    ids = example.source.ids
-    return Goal(places, [int(ids[p + 1]) if gold else -1 for p in places], None)
-
-
-def _masked(model: HeadModel, example: Example, number: int) -> Goal:
-    mask = model.tokenizer.mask_token_id
-    places = [i for i, token in enumerate(example.source.ids.tolist()) if token == mask]
-    if not places:
-        raise InputError(f"text {number} has no masked token {model.tokenizer.mask_token} to predict")
-    return Goal(places, [-1] * len(places), None)
-
-
-def _words(model: HeadModel, examples: Sequence[Example], labels: Any, gold: bool) -> list[Goal]:
-    if not gold:
-        ordinary = [[i for i, s in enumerate(e.source.special) if not s] for e in examples]
-        return [Goal(places, [-1] * len(places), None) for places in ordinary]
-    rows = as_labels(labels, len(examples), model, examples)
-    labelled = [[i for i, label in enumerate(row) if label >= 0] for row in rows]
-    return [Goal(p, [int(row[i]) for i in p], None) for p, row in zip(labelled, rows, strict=True)]
-
-
 # ---- the work -----------------------------------------------------------------------------------------------
 
 
@@ -293,7 +231,13 @@ def _measured(
     if asked.task == "translation" and given is not None:
         listed, given = _with_references(model, listed, given), None
     examples = model.encode(listed)
-    work = _Work(asked, listed, examples, _goals(asked, examples, given), seed)
+    work = _Work(
+        asked,
+        listed,
+        examples,
+        goals_of(model, asked.task, examples, given, gold=asked.target == "gold", positions=asked.positions),
+        seed,
+    )
     with in_float32(model, []) as used, held(used):
         work.notes.extend(_precision(model, used))
         for group in chunks(len(examples), seed):

@@ -8,7 +8,7 @@ import numpy as np
 
 from headwidgets.attribution.relevance.ledger import Floats, Ledger
 from headwidgets.attribution.relevance.rules import RESCALING
-from headwidgets.scores import HeadScores
+from headwidgets.scores import HeadScores, import_pandas
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,12 @@ class Relevance:
         return "\n".join([*lines, *self.notes])
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame of the leak: stack, layer, mean, low, high, arriving, leaving, size and the causes."""
-        import pandas
+        """A pandas DataFrame of the leak: stack, layer, mean, low, high, arriving, leaving, size and the causes.
 
+        Raises:
+            InputError: pandas is not installed.
+        """
+        pandas = import_pandas("relevance.to_frame()")
         return pandas.DataFrame(list(self._rows()))
 
     def _rows(self) -> Iterator[dict[str, Any]]:
