@@ -394,8 +394,8 @@ def test_options_are_checked(options, said):
         propagate_relevance(made("bert", "sequence"), TEXTS, **options)
 
 
-OTHERS = ["modernbert", "mpnet", "electra", "gemma2", "bloom", "mpt", "gpt_neox", "gptj", "opt", "qwen3", "lfm2", "gpt_oss",
-          "pegasus", "mt5"]  # fmt: skip
+OTHERS = ["modernbert", "mpnet", "electra", "gemma2", "bloom", "mpt", "gpt_neox", "gptj", "opt", "qwen3", "lfm2",
+          "gpt_oss", "pegasus", "mt5"]  # fmt: skip
 
 
 @pytest.mark.parametrize("family", OTHERS)
