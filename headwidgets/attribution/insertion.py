@@ -180,8 +180,11 @@ def _apart(token: int, tokenizer: Any) -> int:
     name = names(tokenizer, [token])[0]
     if name.startswith(_MARKS) or not name[:1].isalnum():
         return token
-    vocabulary = tokenizer.get_vocab()
-    return next((int(vocabulary[mark + name]) for mark in _MARKS if mark + name in vocabulary), token)
+    for mark in _MARKS:
+        found = tokenizer.convert_tokens_to_ids(mark + name)
+        if found is not None and names(tokenizer, [found])[0] == mark + name:  # unknown ones become another token
+            return int(found)
+    return token
 
 
 def spaced(words: Sequence[Word], tokenizer: Any) -> list[bool]:
