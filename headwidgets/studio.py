@@ -82,12 +82,21 @@ class ModelSource:
         labels: Any,
         on_progress: Callable[[int, int], None],
         cancelled: Callable[[], bool],
+        on_partial: Callable[[Any], None] | None = None,
     ) -> Any:
         """Head scores by a method of `methods`, on a seeded sample of at most `RANKING_TEXTS` texts."""
         from headwidgets.attribution import importance
 
         few, answers = sampled(texts, labels, _SLOW.get(method, RANKING_TEXTS))
-        return importance(self.model, few, answers, method=method, on_progress=on_progress, cancel=cancelled)
+        return importance(
+            self.model,
+            few,
+            answers,
+            method=method,
+            on_progress=on_progress,
+            on_partial=on_partial,
+            cancel=cancelled,
+        )
 
 
 def sampled(texts: Any, labels: Any, most: int, seed: int = 0) -> tuple[Any, Any]:
@@ -147,7 +156,9 @@ class ResultSource:
         """Raises: only a model can be evaluated."""
         raise InputError("pruning needs the model, not a result")
 
-    def importance(self, method: str, texts: Any, labels: Any, on_progress: Any, cancelled: Any) -> Any:
+    def importance(
+        self, method: str, texts: Any, labels: Any, on_progress: Any, cancelled: Any, on_partial: Any = None
+    ) -> Any:
         """Raises: only a model can be measured."""
         raise InputError("a ranking needs the model, not a result")
 

@@ -212,8 +212,12 @@ class PruningExplorer(HeadBox):
         def progress(done: int, total: int) -> None:
             self._tell(f"Ranking heads by {method}: {done} of {total}.")
 
+        def partial(scores: Any) -> None:
+            if not self.order and method == self._rankings.method and not task.cancelled():
+                self.grid.show(scores)
+
         texts, labels = self._rank_on
-        scores = self._source.importance(method, texts, labels, progress, task.cancelled)
+        scores = self._source.importance(method, texts, labels, progress, task.cancelled, partial)
         if task.cancelled():
             raise Cancelled(f"the ranking by {method} was cancelled")
         self._rankings.learn(method, scores)

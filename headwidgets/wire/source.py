@@ -88,8 +88,16 @@ class Source(Protocol):
     def evaluator(self, texts: Any, labels: Any, metric: str | Callable[..., float]) -> Evaluator:
         """Evaluate on a set of texts."""
 
-    def importance(self, method: str, texts: Any, labels: Any, on_progress: Progress, cancelled: Cancelled) -> Any:
-        """Head scores (`headwidgets.HeadScores`) by a method of `methods`."""
+    def importance(
+        self,
+        method: str,
+        texts: Any,
+        labels: Any,
+        on_progress: Progress,
+        cancelled: Cancelled,
+        on_partial: Callable[[Any], None] | None = None,
+    ) -> Any:
+        """Head scores (`headwidgets.HeadScores`) by a method of `methods`; `on_partial` gets those so far."""
 
 
 __all__ = ["Cancelled", "CurvePoint", "Evaluator", "Progress", "Source", "TextSource"]

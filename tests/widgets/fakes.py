@@ -234,12 +234,15 @@ class FakeSource:
         self.evaluators.append(FakeEvaluator(self, len(texts)))
         return self.evaluators[-1]
 
-    def importance(self, method, texts, labels, on_progress, cancelled):
+    def importance(self, method, texts, labels, on_progress, cancelled, on_partial=None):
+        values = np.arange(np.prod(self.size), dtype=float).reshape(self.size)
+        scores = {"encoder": values if method == "attribution" else -values}
         for done in range(4):
             self.step(cancelled)
             on_progress(done + 1, 4)
-        values = np.arange(np.prod(self.size), dtype=float).reshape(self.size)
-        return HeadScores({"encoder": values if method == "attribution" else -values}, name=method, n=len(texts))
+            if on_partial is not None and done < 3:
+                on_partial(HeadScores(scores, name=method, n=(done + 1) * len(texts) // 4))
+        return HeadScores(scores, name=method, n=len(texts))
 
 
 class Page:

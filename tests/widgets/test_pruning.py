@@ -29,6 +29,21 @@ def test_the_least_important_head_goes_first(source):
     assert explorer.panel.document["baseline"]["value"] == 0.95
 
 
+def test_the_grid_shows_the_ranking_while_it_is_measured(source, monkeypatch):
+    shown, show = [], hw.HeadGrid.show
+
+    def watch(grid, scores, **options):
+        shown.append([s.n for s in scores] if isinstance(scores, list) else scores.n)
+        show(grid, scores, **options)
+
+    monkeypatch.setattr(hw.HeadGrid, "show", watch)
+    explorer = explorer_of(source, rank_on=(["x y"] * 8, [1] * 8), wait=None)
+    assert shown == [2, 4, 6, [8]]
+    Page(explorer.panel).ask(id=1, ask="choose", method="confidence", ablation="zero")
+    explorer.wait(10)
+    assert shown == [2, 4, 6, [8], [8, 8]]
+
+
 def test_a_count_set_in_python_prunes_estimates_and_moves_the_grid(source):
     explorer = explorer_of(source)
     explorer.count = 3
