@@ -2,7 +2,8 @@
 
 The modules `basics`, `results`, `messages` and this one are the only source of the protocol.
 ``python -m headwidgets.wire.generate`` writes ``js/wire/types.ts`` from them; keys are
-snake_case on both sides. Documents are plain JSON values; arrays inside them are `ArrayRef` (see `headwidgets.wire.arrays`).
+snake_case on both sides. Documents are plain JSON values; arrays inside them are
+`ArrayRef` (see `headwidgets.wire.arrays`).
 
 A live widget syncs one document as the traits ``document`` (the JSON), ``buffer`` (all arrays, one
 after the other) and ``version``; view state such as ``selected`` and ``pruned`` are traits of their own
