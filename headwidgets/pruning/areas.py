@@ -10,6 +10,7 @@ from headwidgets import statistics
 from headwidgets.scores import Interval
 
 Floats = NDArray[np.float64]
+_ROUNDING = 1e-12
 
 
 def mean_height(counts: Sequence[int], heights: Floats) -> Floats:
@@ -111,12 +112,18 @@ class Table:
     def _added(self, name: str, other: str | None) -> Floats:
         """Of a metric that is a sum: what each example adds, [points, examples]."""
         found: Floats = np.mean(self._sums[name], axis=0)
-        return found if other is None else found - self._added(other, None)
+        if other is None:
+            return found
+        apart = found - self._added(other, None)
+        # a mean of equal draws differs from them by rounding
+        return np.where(np.abs(apart) > _ROUNDING * np.abs(found).max(), apart, 0.0)
 
     @staticmethod
     def _between(draws: Floats) -> float:
         """Squared standard error of a mean of draws."""
-        return float(draws.var(ddof=1) / len(draws)) if len(draws) > 1 else 0.0
+        if len(draws) < 2 or float(np.ptp(draws)) <= _ROUNDING * float(np.abs(draws).max()):
+            return 0.0
+        return float(draws.var(ddof=1) / len(draws))
 
     def _interval(
         self, height: Callable[[NDArray[np.intp]], float], added: Callable[[], Floats], spread: float

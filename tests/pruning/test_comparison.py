@@ -79,7 +79,7 @@ def test_differences_to_the_random_mean_are_paired_at_every_count(compared):
             [e.value - m for e, m in zip(curve.estimates, compared.random.mean, strict=True)]
         )
         for end in (0, -1):  # none and all pruned are the same for every order
-            assert (found[end].low, found[end].high) == pytest.approx((0, 0), abs=1e-12)
+            assert (found[end].value, found[end].low, found[end].high) == (0, 0, 0)
         assert compared.worse_than_random(name) == [c for c, d in zip(COUNTS, found, strict=True) if d.high < 0]
     with pytest.raises(InputError, match=r"first, second, got 'third'"):
         compared.worse_than_random("third")

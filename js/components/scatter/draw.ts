@@ -65,7 +65,7 @@ export function drawScatter(document: Scatter, room: number, colours: Palette): 
   const side = Math.max(200, Math.min(width - 70, 460));
   const bottom = top + Math.round(side * 0.86);
   const left = leftAxisWidth(linearScale(vertical, [bottom, top]), { title: yTitle }) + 4;
-  const right = width - 12;
+  const right = width - 24; // half of the last label
   const scales = scalesOf(document, [left, right], [bottom, top]);
   out.push(
     leftAxis(scales.y, left, { title: yTitle, palette: colours, grid: right - left }),
