@@ -3,6 +3,7 @@ import type { AnyModel } from "@anywidget/types";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { found, frameDone, press } from "../testing/dom.js";
 import { ENGLISH } from "../testing/texts.js";
+import { triggersDocument } from "../testing/triggers.js";
 import {
   attentionDocument,
   attentionMap,
@@ -15,6 +16,7 @@ import type { ArrayRef, HeadMap } from "../wire/types.js";
 import attention from "./anywidget/attention.js";
 import attribution from "./anywidget/attribution.js";
 import pruning from "./anywidget/pruning.js";
+import triggers from "./anywidget/triggers.js";
 
 type Listener = (...args: unknown[]) => void;
 
@@ -112,6 +114,19 @@ describe("anywidget hosts", () => {
     expect(model.listening).toBe(0);
     expect(el.innerHTML).toBe("");
     el.remove();
+  });
+
+  it("triggers: reads its arrays from the buffer, writes row and order, and follows them", async () => {
+    open(triggers as Host, triggersDocument(), { selected: -1, sort: "" });
+    const rows = () => [...el.querySelectorAll<HTMLElement>('[role="grid"] tbody tr')];
+    expect(rows()[0]?.textContent).toContain("90.0 \u2192 43.0 %");
+    rows()[2]?.click();
+    expect(model.saved).toEqual([{ selected: 2 }]);
+    found(el, 'button[data-key="score"]').click();
+    expect(model.saved.at(-1)).toEqual({ sort: "-score" });
+    await frameDone();
+    expect(rows().map((row) => row.dataset.row)).toEqual(["0", "1", "3", "2"]);
+    expect(rows()[3]?.getAttribute("aria-selected")).toBe("true");
   });
 
   it("attention: writes what was chosen, asks for its map and takes the answer's buffer", async () => {
