@@ -170,7 +170,8 @@ def correlate(
         seed: Of everything that is drawn.
         samples: Bootstrap draws.
         kind: Only heads of this kind of attention.
-        names: What to call the two, for example the tasks; by default the scores' names.
+        names: What to call the two, for example the tasks; by default the scores' names, told apart where they are
+            the same.
 
     Raises:
         InputError: not the same heads, fewer than four measured by both, or scores that are the same for all.
@@ -281,6 +282,8 @@ def _names(names: Any, first: HeadScores, second: HeadScores) -> tuple[str, str]
         if isinstance(names, str) or len(names) != 2:
             raise InputError(f"expected names as a pair, one for each of the scores, got {names!r}")
         return str(names[0]), str(names[1])
+    if first.name == second.name:
+        return f"{first.name} (first)", f"{second.name} (second)"
     return first.name, second.name
 
 

@@ -75,7 +75,7 @@ class CurvesFigure:
         )
         self.figure = bqplot.Figure(
             axes=self._axes,
-            fig_margin={"top": 12, "bottom": 44, "left": 64, "right": 16},
+            fig_margin={"top": 40, "bottom": 44, "left": 64, "right": 16},  # room for the toolbar
             background_style={"fill": "none"},
             min_aspect_ratio=0.5,
             max_aspect_ratio=4.0,
@@ -162,7 +162,7 @@ class CurvesFigure:
     def highlight(self, name: str) -> None:
         """Bring a curve forward with its interval; an empty name shows all alike."""
         for own, line in self._lines.items():
-            line.opacities = [1.0 if name in ("", own) or own in self._controls else 0.35]
+            line.opacities = [1.0 if name in ("", own) or own in self._controls else 0.5]
             line.stroke_width = 3.0 if own == name else 2.0
         for own, band in self._bands.items():
             if own not in self._controls:
@@ -189,7 +189,7 @@ class CurvesFigure:
             area = curve["area"]
             value = "" if area is None else _number(metric, area["value"])
             known = area is not None and area["low"] < area["high"]
-            between = f"{_number(metric, area['low'])} to {_number(metric, area['high'])}" if known else ""
+            between = _between(metric, area) if known else ""
             rows.append(
                 f'<tr><td style="{cell}">{_swatch(look, curve)}</td><td style="{cell}">{name}</td>'
                 f'<td style="{end}">{value}</td><td style="{cell};color:{muted}">{between}</td></tr>'
@@ -231,6 +231,11 @@ def _range(document: dict[str, Any]) -> tuple[float, float]:
 def _number(metric: str, value: float) -> str:
     shown = f"{100 * value:.1f} %" if is_share(metric) else f"{value:.4g}"
     return shown.replace("-", "−")
+
+
+def _between(metric: str, area: dict[str, float]) -> str:
+    low, high = _number(metric, area["low"]), _number(metric, area["high"])
+    return f"{low.removesuffix(' %')} to {high}"
 
 
 def _swatch(look: Look, curve: dict[str, Any] | None) -> str:

@@ -71,7 +71,12 @@ class ScatterFigure:
         self.figure = bqplot.Figure(
             marks=[self._bars, *marks],
             axes=self._axes,
-            fig_margin={"top": 12, "bottom": 44, "left": 68, "right": 16},
+            fig_margin={
+                "top": 40,  # the toolbar must not cover the heads that matter most
+                "bottom": 44,
+                "left": 68,
+                "right": 16,
+            },
             background_style={"fill": "none"},
             min_aspect_ratio=0.5,
             max_aspect_ratio=2.0,

@@ -52,7 +52,7 @@ def test_one_curve_at_a_time_shows_its_interval():
     figure = view._figure
     assert figure._bands["taylor"].visible
     assert not figure._bands["attribution"].visible
-    assert figure._lines["attribution"].opacities == [0.35]
+    assert figure._lines["attribution"].opacities == [0.5]
     assert view._menu.value == "taylor"
     view._menu.value = ""
     assert view.highlighted == ""
@@ -65,7 +65,7 @@ def test_one_curve_at_a_time_shows_its_interval():
 
 def test_the_legend_says_the_areas_with_intervals():
     view = hw.CurveView(comparison(note="A note."))
-    for words in ("80.0 %", "78.0 % to 82.0 %", "mean and 95 % of 20", "full model", "90.0 %", "A note."):
+    for words in ("80.0 %", "78.0 to 82.0 %", "mean and 95 % of 20", "full model", "90.0 %", "A note."):
         assert words in view._legend.value
     assert "attribution 0.8 (0.78 to 0.82)" in view.summary()
 

@@ -126,7 +126,7 @@ def test_error_bars_are_one_standard_error_to_either_side():
     assert np.isfinite(bars.x).all()
     assert bars.x[0].tolist() == pytest.approx([0.9 * A[0, 0], 1.1 * A[0, 0]])
     assert bars.y[A.size].tolist() == pytest.approx([0.9 * B[0, 0], 1.1 * B[0, 0]])
-    assert [layer["name"] for layer in scatter.grid._current["panels"][0]["scores"]] == ["x (x)", "x (y)"]
+    assert [layer["name"] for layer in scatter.grid._current["panels"][0]["scores"]] == ["x (first)", "x (second)"]
     assert not scatter_of()._figure._bars.visible
 
 
