@@ -105,7 +105,10 @@ def _probe(ledger: Ledger, site: Site, mask: Tensor, heads: Tensor) -> Tensor:
 def _one_attention(model: Any) -> Callable[[], None]:
     """Every part runs torch's own attention (a step that can be seen) where the family has it, else eager's."""
     root = model.model
-    before = [(config, config._attn_implementation) for config in maps.configs(root)]
+    found = [(config, config._attn_implementation) for config in maps.configs(root)]
+    before = [
+        (c, name) for c, name in found if not str(name).startswith(maps.PREFIX)
+    ]  # a visit around this changes maps
     sdpa = bool(getattr(root, "_supports_sdpa", True)) and not getattr(
         root.config.get_text_config(), "attn_logit_softcapping", None
     )
