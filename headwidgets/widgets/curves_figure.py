@@ -64,6 +64,7 @@ class CurvesFigure:
         self._scales = {"x": self._x, "y": self._y}
         self._hovered: Callable[[str], None] | None = None
         self._lines: dict[str, Any] = {}
+        self._dots: dict[str, Any] = {}
         self._bands: dict[str, Any] = {}
         style = {"color": INK, "tick_style": {"font-size": "11px"}, "grid_color": GRID}
         self._axes = [
@@ -87,13 +88,12 @@ class CurvesFigure:
         self.show(document, "")
 
     def on_hover(self, hovered: Callable[[str], None]) -> None:
-        """Tell on which curve the pointer is, by name."""
+        """Tell at which curve's points the pointer is, by name."""
         self._hovered = hovered
 
     def show(self, document: dict[str, Any], highlighted: str) -> None:
         """Draw other curves."""
-        for mark in (*self._lines.values(), *self._bands.values()):
-            mark.close()
+        self._drop()
         metric, total = document["metric"], max(1, document["total"])
         factor = 100.0 if is_share(metric) else 1.0
         with self._x.hold_sync():
@@ -109,8 +109,7 @@ class CurvesFigure:
             with self._full.hold_sync():
                 self._full.x = np.array([0.0, total])
                 self._full.y = np.full(2, factor * full["value"])
-        self._lines, self._bands = {}, {}
-        controls = []
+                controls = []
         for curve, look in zip(document["curves"], looks(document), strict=True):
             name = curve["name"]
             x = np.array([point["count"] for point in curve["points"]], dtype=np.float64)
@@ -137,10 +136,23 @@ class CurvesFigure:
                 colors=[look.colour],
                 stroke_width=2,
                 line_style=look.style,
-                labels=[name],
-                **({"marker": look.mark, "marker_size": 40} if look.mark else {}),
             )
-            self._lines[name].on_hover(self._teller(name))
+            if look.mark:  # points of their own: those of a bqplot line do not feel the pointer
+                self._dots[name] = bqplot.Scatter(
+                    x=x,
+                    y=y,
+                    names=np.array([name] * len(x)),
+                    display_names=False,
+                    scales=self._scales,
+                    colors=[look.colour],
+                    marker=look.mark,
+                    default_size=44,
+                    tooltip=bqplot.Tooltip(
+                        fields=["name", "x", "y"], labels=["curve", document["x_label"], self._axes[1].label]
+                    ),
+                    interactions={"hover": "tooltip"},
+                )
+                self._dots[name].on_hover(self._teller(name))
             if always:
                 controls.append(name)
         self._controls = controls
@@ -149,6 +161,7 @@ class CurvesFigure:
             self._full,
             *(band for name, band in self._bands.items() if name not in controls),
             *self._lines.values(),
+            *self._dots.values(),
         ]
         self.highlight(highlighted)
 
@@ -162,8 +175,11 @@ class CurvesFigure:
     def highlight(self, name: str) -> None:
         """Bring a curve forward with its interval; an empty name shows all alike."""
         for own, line in self._lines.items():
-            line.opacities = [1.0 if name in ("", own) or own in self._controls else 0.5]
+            shown = 1.0 if name in ("", own) or own in self._controls else 0.5
+            line.opacities = [shown]
             line.stroke_width = 3.0 if own == name else 2.0
+            if own in self._dots:
+                self._dots[own].opacities = [shown]
         for own, band in self._bands.items():
             if own not in self._controls:
                 band.visible = own == name and len(band.x) > 1
@@ -205,9 +221,18 @@ class CurvesFigure:
         table = f"<table style='border-spacing:0;border:0;margin:0'>{''.join(rows)}</table>"
         return f"<div style='font:13px/1.4 {_FONT};color:{ink}'>{table}{under}</div>"
 
+    def _drop(self) -> None:
+        """Take the curves from the page."""
+        for mark in (*self._lines.values(), *self._bands.values(), *self._dots.values()):
+            mark.close()
+        for mark in self._dots.values():
+            mark.tooltip.close()
+        self._lines, self._dots, self._bands = {}, {}, {}
+
     def close(self) -> None:
         """Take the figure and everything in it from the page."""
-        for part in (*self.figure.marks, *self._axes, self._x, self._y, self.figure):
+        self._drop()
+        for part in (self._full, *self._axes, self._x, self._y, self.figure):
             part.close()
 
 

@@ -109,7 +109,11 @@ def serving(root: Path) -> Iterator[Lab]:
         yield Lab(url, root)
     finally:
         server.terminate()
-        server.wait(30)
+        try:
+            server.wait(15)
+        except subprocess.TimeoutExpired:  # an idle thread of the server's file access may outlive its loop
+            server.kill()
+            server.wait(15)
         log.close()
         shutil.rmtree(home, ignore_errors=True)
 

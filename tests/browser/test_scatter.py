@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from .conftest import Lab, command, open_notebook, run_all, save, watched
+from .conftest import Lab, open_notebook, run_all, save, watched
 
 pytestmark = pytest.mark.browser
 
@@ -26,10 +26,10 @@ view = hw.CurveView({"attribution": curve(0.5), "taylor": curve(1.5)})
 view"""
 MODEL_SELECTED = """() => [...document.querySelectorAll('.hw-grid [role=gridcell][aria-selected=true]')]
     .map(cell => 6 * Number(cell.dataset.layer) + Number(cell.dataset.head)).sort((a, b) => a - b)"""
-POINTS = """() => [...document.querySelectorAll('.bqplot .object_grp')].map(group => {
+POINTS = """() => [...document.querySelector('.bqplot').querySelectorAll('.object_grp')].map(group => {
     const box = (group.querySelector('path') ?? group).getBoundingClientRect();
     return [box.x + box.width / 2, box.y + box.height / 2]; })"""
-MARKED = """() => [...document.querySelectorAll('.bqplot .object_grp path')]
+MARKED = """() => [...document.querySelector('.bqplot').querySelectorAll('.object_grp path')]
     .map((path, i) => [getComputedStyle(path).fill, i]).filter(([fill]) => fill === 'rgb(224, 85, 155)')
     .map(([, i]) => i)"""
 
@@ -87,16 +87,17 @@ def test_the_scatter_and_the_grid_follow_each_other_and_stay(page: Page, lab: La
     page.mouse.move(*found[lonely], steps=5)
     page.wait_for_function(f"n => JSON.stringify(({MODEL_SELECTED})()) === `[${{n}}]`", arg=lonely)
 
-    # the chart of curves is there, and brings a line forward
+    # the chart of curves brings a line forward, by its menu or when the pointer is at one of its points
     page.locator(f"{FRONT} .jp-OutputArea select", has_text="taylor").select_option("taylor")
-    page.locator(f"{FRONT} b", has_text="taylor").wait_for()
+    page.locator(f"{FRONT} .jp-OutputArea b", has_text="taylor").wait_for()
+    page.locator(f"{FRONT} .bqplot").nth(1).locator(".object_grp path").nth(5).hover()
+    page.locator(f"{FRONT} .jp-OutputArea b", has_text="attribution").wait_for()
     page.wait_for_timeout(2_500)  # the saved outputs follow
     save(page)
     watch.assert_clean()
 
     # reopened without its kernel it is the same picture, and still answers to keys
-    command(page, "notebook:shutdown-kernel")
-    page.wait_for_timeout(500)
+    page.evaluate("async () => { await window.jupyterapp.serviceManager.sessions.shutdownAll() }")
     kinds = {
         m for cell in json.loads(path.read_text("utf-8"))["cells"] for o in cell["outputs"] for m in o.get("data", {})
     }

@@ -40,8 +40,9 @@ def test_every_curve_is_a_line_and_the_random_orders_a_band():
         [100 * e.value for e in comparison().curves["attribution"].estimates]
     )
     assert [band.visible for band in figure._bands.values()] == [True, False, False]
-    looks = [(line.line_style, line.marker, line.colors[0]) for name, line in figure._lines.items() if name != RANDOM]
-    assert len({style for style, *_ in looks}) == len({mark for _, mark, _ in looks}) == 2
+    assert {figure._lines[name].line_style for name in figure._dots} == {"solid", "dashed"}
+    assert {dots.marker for dots in figure._dots.values()} == {"circle", "square"}
+    assert figure._dots["attribution"].y.tolist() == figure._lines["attribution"].y.tolist()
     assert figure.figure.marks[0] is figure._bands[RANDOM]
     assert [axis.label for axis in figure._axes] == ["heads pruned", "accuracy (%)"]
 
@@ -56,7 +57,7 @@ def test_one_curve_at_a_time_shows_its_interval():
     assert view._menu.value == "taylor"
     view._menu.value = ""
     assert view.highlighted == ""
-    figure._lines["attribution"]._handle_custom_msgs(None, {"event": "hover", "data": {}})
+    figure._dots["attribution"]._handle_custom_msgs(None, {"event": "hover", "data": {}})
     assert view.highlighted == "attribution"
     assert "<b>attribution</b>" in view._legend.value
     with pytest.raises(InputError, match="there is no curve 'nonsense'"):
@@ -130,6 +131,8 @@ def test_what_has_no_curves_is_refused(given, message):
 def test_closing_takes_everything_from_the_page():
     view = hw.CurveView(comparison())
     figure = view._figure
+    marks = list(figure.figure.marks)
     view.close()
     assert figure.figure.comm is None
-    assert all(line.comm is None for line in figure._lines.values())
+    assert len(marks) == 3 + 3 + 2 + 1
+    assert all(mark.comm is None for mark in marks)

@@ -134,6 +134,8 @@ describe("mount", () => {
       press(rows[1], "ArrowRight");
     }
     expect(found(document.body, "[role=status]").textContent).toContain("attribution, 12 heads pruned");
+    found(document.body, ".hw-stage").dispatchEvent(new PointerEvent("pointerleave", { bubbles: true }));
+    expect(found(document.body, ".hw-readout").textContent).toContain("attribution, 12 heads pruned");
     rows[1]?.click();
     expect(rows[1]?.getAttribute("aria-pressed")).toBe("true");
     if (rows[1]) press(rows[1], "Escape");

@@ -28,12 +28,13 @@ export function mount(parent: HTMLElement, props: CurvesProps): Component<Curves
   root.append(h("div", { class: "hw-scroll" }, stage), readout, spoken);
 
   let drawn: CurvesPicture | null = null;
-  /** What the pointer or the focus is on, and what a click keeps. */
+  /** What the pointer is on, what the focus is on, and what a click keeps. */
   let pointed: Pointed | null = null;
+  let focused: Pointed | null = null;
   let kept: Pointed | null = null;
   let available = root.clientWidth || FALLBACK_WIDTH;
 
-  const shown = () => pointed ?? kept;
+  const shown = () => pointed ?? focused ?? kept;
 
   function words(): string {
     const now = shown();
@@ -49,6 +50,7 @@ export function mount(parent: HTMLElement, props: CurvesProps): Component<Curves
     set(root, "aria-label", describe(document));
     if ((kept?.curve ?? 0) >= document.curves.length) kept = null;
     if ((pointed?.curve ?? 0) >= document.curves.length) pointed = null;
+    if ((focused?.curve ?? 0) >= document.curves.length) focused = null;
     drawn = drawCurves(document, available, palette(props.theme), shown());
     paint(picture, drawing(drawn.width, drawn.height, drawn.svg));
     size(stage, drawn.width, drawn.height);
@@ -62,8 +64,8 @@ export function mount(parent: HTMLElement, props: CurvesProps): Component<Curves
       buttons.splice(0, buttons.length, ...made.rows.map(() => h("button", { type: "button" })));
       rows.replaceChildren(...buttons);
     }
-    const focused = root.ownerDocument.activeElement;
-    const active = Math.max(0, focused === null ? -1 : buttons.indexOf(focused));
+    const owner = root.ownerDocument.activeElement;
+    const active = Math.max(0, owner === null ? -1 : buttons.indexOf(owner));
     made.rows.forEach(([left, top, width, height], i) => {
       const [button, curve] = [buttons[i], props.document.curves[i]];
       if (!button || !curve) return;
@@ -150,11 +152,22 @@ export function mount(parent: HTMLElement, props: CurvesProps): Component<Curves
     "focusin",
     (event) => {
       const row = rowOf(event.target);
-      if (row >= 0) point({ curve: row, count: pointed?.count ?? kept?.count ?? null });
+      if (row < 0) return;
+      focused = { curve: row, count: focused?.count ?? kept?.count ?? null };
+      render();
     },
     signal,
   );
-  on(rows, "focusout", () => point(null), signal);
+  on(
+    rows,
+    "focusout",
+    (event) => {
+      if (rowOf(event.relatedTarget) >= 0) return;
+      focused = null;
+      render();
+    },
+    signal,
+  );
   on(
     rows,
     "keydown",
@@ -167,8 +180,10 @@ export function mount(parent: HTMLElement, props: CurvesProps): Component<Curves
         const next = rows.children[Math.max(0, Math.min(rows.children.length - 1, row + across))];
         if (next instanceof HTMLElement) next.focus();
       } else if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
-        const from = pointed?.count ?? (event.key === "ArrowRight" ? -1 : props.document.total + 1);
-        point({ curve: row, count: nextCount(curve, from, event.key === "ArrowRight" ? 1 : -1) });
+        const from = focused?.count ?? (event.key === "ArrowRight" ? -1 : props.document.total + 1);
+        focused = { curve: row, count: nextCount(curve, from, event.key === "ArrowRight" ? 1 : -1) };
+        pointed = null;
+        render();
         say(spoken, words());
       } else if (event.key === "Escape" && kept !== null) {
         kept = null;
