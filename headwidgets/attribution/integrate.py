@@ -21,6 +21,8 @@ from headwidgets.models.staircase import Entry
 Floats = NDArray[np.float64]
 FLOOR = 0.1
 """The tolerance is relative to a layer's change, or to this where the change is smaller."""
+NEAR = 8.0
+"""Between kinks, bisection is tried where a rule over the whole path came within so many times the bound."""
 LARGEST = 10.0
 """No entry may be off by more than this many tolerances of its layer's largest entry."""
 _TOKENS = {"cpu": 1536, "mps": 8192, "cuda": 65536}
@@ -325,7 +327,7 @@ class _Work:
 
     def layer(self) -> Layer:
         """What was found."""
-        return Layer(self.maps, self.change, _totals(self.maps), self.steps, self.settled)
+        return Layer(self.maps, self.change, totals(self.maps), self.steps, self.settled)
 
     def open(self) -> list[int]:
         """Rows that need more points."""
@@ -357,17 +359,18 @@ class _Work:
         self.put(rows, self._level(rows, torch.cat([self.slopes, slopes]), self.longer))
 
     def finish(self) -> None:
-        """More points, for rows that are still open: between kinks there is nothing to find by bisection."""
+        """More points, for rows that are still open."""
         self.slopes = None
-        if not self.open():
+        if not self.clean.kinked:
+            bisect(self, self.open())
             return
-        if self.clean.kinked:
-            self._larger_rules()
-        else:
-            bisect(self)
+        near = self._larger_rules()
+        bisect(self, [row for row in self.open() if near[row]], careful=True)
 
-    def _larger_rules(self) -> None:
+    def _larger_rules(self) -> NDArray[np.bool_]:
+        """Rules over the whole path; returns, by row, whether the error came near the bound."""
         before = np.full(len(self.change), np.inf)
+        near = np.zeros(len(self.change), dtype=np.bool_)
         for n in quadrature.LARGE:
             rows = [row for row in self.open() if before[row] > 0]
             if not rows:
@@ -378,16 +381,17 @@ class _Work:
             error = sizes(maps - self.maps)
             bound = self.judge(rows, maps, error)
             self.put(rows, maps)
-            # where errors fall too slowly for the next rule to reach the bound (kinks), no more points are spent
+            near[rows] = (error <= NEAR * bound)[rows]
+            # where errors fall too slowly for the next rule to reach the bound, no more points are spent
             hopeless = error * error / np.maximum(np.maximum(before, error), 1e-30) > bound
             before = np.where(hopeless & np.isfinite(before), 0.0, error)
+        return near
 
     def put(self, rows: list[int], maps: Tensor) -> None:
         """Take the result of some rows."""
-        if len(rows) == len(self.change):
-            self.maps = maps
-        else:
-            self.maps[rows] = maps[rows]
+        where = torch.zeros(len(self.change), 1, 1, 1, dtype=torch.bool, device=maps.device)
+        where[rows] = True
+        self.maps = torch.where(where, maps, self.maps)
 
     def _level(self, rows: list[int], slopes: Tensor, rule: Rule) -> Tensor:
         """The rule's result for the rows whose gradients are in `slopes` [points, rows, query, width]."""
@@ -418,7 +422,7 @@ class _Work:
         check_finite(maps[rows], self.integrand.site)
         allowed, noise = self.allowed, self.noise
         bound = np.minimum(allowed, LARGEST * self.tolerance * sizes(maps)) + noise
-        gap = np.abs(_totals(maps) - self.change)
+        gap = np.abs(totals(maps) - self.change)
         good = (error <= bound) & (gap <= allowed + noise)
         self.settled[rows] = good[rows]
         return np.asarray(bound)
@@ -430,7 +434,8 @@ def sizes(maps: Tensor) -> Floats:
     return found
 
 
-def _totals(maps: Tensor) -> Floats:
+def totals(maps: Tensor) -> Floats:
+    """Each row's sum, float64 [rows]."""
     wide = maps.float() if maps.device.type == "mps" else maps.double()
     found: Floats = wide.flatten(1).sum(1).cpu().numpy().astype(np.float64)
     return found

@@ -3,8 +3,9 @@
 Under ``steps="auto"`` a layer starts with a Gauss-Legendre rule of few points. Its error is estimated entry by entry
 from the same evaluations: the integrand at the points is written in Legendre polynomials, whose coefficients fall
 geometrically for a smooth integrand; a rule of degree d sees those up to d and is off by about the next one. When that
-is too large, the rule is extended to its Kronrod rule (all points are used again), then replaced by 20, 40 and 80
-points, where the last two rules are compared directly.
+is too large, the rule is extended to its Kronrod rule (all points are used again). After that the path is halved
+where that is needed (`panels`); between kinks it is replaced by 20, 40 and 80 points first, where the last two rules
+are compared directly.
 """
 
 from dataclasses import dataclass
