@@ -288,9 +288,6 @@ def in_float32(model: HeadModel, notes: list[str]) -> Iterator[HeadModel]:
     yield HeadModel(twin, model.tokenizer)
 
 
-_in_float32 = in_float32
-
-
 @contextmanager
 def _padding(model: HeadModel, examples: list[Example], task: Task) -> Iterator[int]:
     """A token id to pad with. Decoders with a classifier find a text's end by it, so it must occur in no text."""
