@@ -121,7 +121,7 @@ def read(path: str | Path) -> Any:
 
 def _restored(kind: str, document: dict[str, Any]) -> Any:
     if kind == "triggers":
-        from headwidgets.attribution.trigger_result import Triggers
+        from headwidgets.attribution.triggers.found import Triggers
 
         return Triggers.from_document(document)  # type: ignore[arg-type]
     if kind == "attribution-result":

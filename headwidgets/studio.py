@@ -8,7 +8,7 @@ import numpy as np
 
 from headwidgets import __version__
 from headwidgets.attribution.correlation import correlate as correlate
-from headwidgets.attribution.importance import METHODS
+from headwidgets.attribution.importance.methods import METHODS
 from headwidgets.errors import InputError
 from headwidgets.models import HeadModel
 from headwidgets.models.attention import AttentionMaps

@@ -228,7 +228,7 @@ class ModelText:
 
     def _no_attribution(self) -> str:
         """Why there is no attribution of this text with the defaults; empty where there is one."""
-        from headwidgets.attribution.passes import check_model
+        from headwidgets.attribution.integration.passes import check_model
         from headwidgets.attribution.targets import task_of
 
         if self._attribution is not None:

@@ -1,8 +1,5 @@
 """Which heads and links carry a prediction?"""
 
-from headwidgets.attribution.ablation import ablate
-from headwidgets.attribution.attack import attack
-from headwidgets.attribution.attack_result import Attack
 from headwidgets.attribution.correlation import (
     Correlation,
     CorrelationDifference,
@@ -10,17 +7,20 @@ from headwidgets.attribution.correlation import (
     correlate,
 )
 from headwidgets.attribution.effectiveness import Effectiveness, effectiveness
-from headwidgets.attribution.effects import Patching
-from headwidgets.attribution.faithfulness import faithfulness
-from headwidgets.attribution.importance import importance
-from headwidgets.attribution.patching import patch
+from headwidgets.attribution.faithfulness.checks import faithfulness
+from headwidgets.attribution.faithfulness.report import Faithfulness
+from headwidgets.attribution.importance.ablation import ablate
+from headwidgets.attribution.importance.methods import importance
+from headwidgets.attribution.patching.effects import Patching
+from headwidgets.attribution.patching.patch import patch
 from headwidgets.attribution.paths import attribute
 from headwidgets.attribution.relevance import Relevance, propagate_relevance
-from headwidgets.attribution.report import Faithfulness
 from headwidgets.attribution.result import Attribution
 from headwidgets.attribution.trees import Tree, tree
-from headwidgets.attribution.trigger_result import Trigger, Triggers
-from headwidgets.attribution.triggers import find_triggers
+from headwidgets.attribution.triggers.attack import attack
+from headwidgets.attribution.triggers.find import find_triggers
+from headwidgets.attribution.triggers.found import Trigger, Triggers
+from headwidgets.attribution.triggers.outcome import Attack
 
 __all__ = [
     "Attack",

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwidgets.attribution import targets
-from headwidgets.attribution.integrate import Layer
-from headwidgets.attribution.passes import Clean
+from headwidgets.attribution.integration.integrate import Layer
+from headwidgets.attribution.integration.passes import Clean
 from headwidgets.attribution.result import Attribution, Words
 from headwidgets.attribution.targets import Goal
 from headwidgets.models.model import HeadModel

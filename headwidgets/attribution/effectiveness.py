@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from headwidgets import statistics
 from headwidgets.attribution import targets
-from headwidgets.attribution.integrate import Layer
-from headwidgets.attribution.passes import Clean
+from headwidgets.attribution.integration.integrate import Layer
+from headwidgets.attribution.integration.passes import Clean
 from headwidgets.attribution.paths import Output, Plan, walk
 from headwidgets.errors import Cancelled, InputError, UnsupportedError
 from headwidgets.jobs import Cancel, Progress, blocking

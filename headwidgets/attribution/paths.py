@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 import torch
 
-from headwidgets.attribution import gold, quadrature, targets
+from headwidgets.attribution import gold, targets
 from headwidgets.attribution.drafts import Draft
-from headwidgets.attribution.integrate import Layer, integrate
-from headwidgets.attribution.passes import Clean, check_model, clean, held
+from headwidgets.attribution.integration import quadrature
+from headwidgets.attribution.integration.integrate import Layer, integrate
+from headwidgets.attribution.integration.passes import Clean, check_model, clean, held
 from headwidgets.attribution.result import Attribution
 from headwidgets.attribution.targets import Goal, Task
 from headwidgets.errors import Cancelled, InputError, MemoryLimitError

@@ -5,7 +5,7 @@ import pytest
 
 from headwidgets import Head, load
 from headwidgets.attribution import ablate, importance
-from headwidgets.attribution.knockout import Trunk
+from headwidgets.attribution.importance.knockout import Trunk
 from headwidgets.errors import Cancelled, InputError
 from headwidgets.models.outcomes import Questions
 from tests.attribution.test_taylor import LABELS, TEXTS

@@ -8,8 +8,8 @@ import torch
 
 from headwidgets import statistics
 from headwidgets.attribution import Trigger, attack, find_triggers
-from headwidgets.attribution.insertion import Word
-from headwidgets.attribution.vocabulary import Vocabulary
+from headwidgets.attribution.triggers.insertion import Word
+from headwidgets.attribution.triggers.vocabulary import Vocabulary
 from headwidgets.errors import Cancelled, InputError
 from tests.attribution.test_paths import LONG, TEXT, calm
 from tests.models import tiny
@@ -139,7 +139,7 @@ def test_a_reference_needs_words(model):
 
 
 def test_nearest_frequencies_come_first(model, monkeypatch):
-    monkeypatch.setattr("headwidgets.attribution.vocabulary._NEAREST", 3)
+    monkeypatch.setattr("headwidgets.attribution.triggers.vocabulary._NEAREST", 3)
     words = tiny.WORDS[:20]
     texts = [" ".join([w] * (i + 1)) for i, w in enumerate(words)]
     vocabulary = Vocabulary(model, model.encode(texts))

@@ -10,11 +10,11 @@ import torch
 import headwidgets as hw
 from headwidgets import load
 from headwidgets.attribution import attribute, faithfulness, targets
-from headwidgets.attribution.faithfulness import totals_of, within
-from headwidgets.attribution.matching import codes, links_of, matched
-from headwidgets.attribution.passes import held
-from headwidgets.attribution.replay import Replay, example_of, goal_of
-from headwidgets.attribution.twins import randomised
+from headwidgets.attribution.faithfulness.checks import totals_of, within
+from headwidgets.attribution.faithfulness.matching import codes, links_of, matched
+from headwidgets.attribution.faithfulness.replay import Replay, example_of, goal_of
+from headwidgets.attribution.faithfulness.twins import randomised
+from headwidgets.attribution.integration.passes import held
 from headwidgets.errors import Cancelled, InputError
 from headwidgets.models.interventions import Cut
 from headwidgets.scores import Head

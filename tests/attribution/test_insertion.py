@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headwidgets.attribution.insertion import Slots, Word, spaced, word_at
+from headwidgets.attribution.triggers.insertion import Slots, Word, spaced, word_at
 from headwidgets.errors import InputError
 from headwidgets.text.encoding import encode
 from headwidgets.text.tokens import token_labels

@@ -9,7 +9,7 @@ import torch
 
 import headwidgets as hw
 from headwidgets.attribution import Patching, importance, patch
-from headwidgets.attribution.pairs import corresponding
+from headwidgets.attribution.patching.pairs import corresponding
 from headwidgets.errors import Cancelled, InputError, UnsupportedError
 from headwidgets.models.interventions import Replace, record
 from headwidgets.text.examples import Batch

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headwidgets.attribution import quadrature
+from headwidgets.attribution.integration import quadrature
 from headwidgets.errors import InputError
 
 

@@ -8,7 +8,7 @@ import torch
 
 from headwidgets import load
 from headwidgets.attribution import Trigger, attack, attribute, find_triggers, importance
-from headwidgets.attribution.insertion import Word
+from headwidgets.attribution.triggers.insertion import Word
 from tests.attribution import reference
 
 pytestmark = pytest.mark.data

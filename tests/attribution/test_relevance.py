@@ -10,7 +10,7 @@ from torch.overrides import TorchFunctionMode
 
 from headwidgets import Head, load
 from headwidgets.attribution import importance, propagate_relevance
-from headwidgets.attribution.passes import held
+from headwidgets.attribution.integration.passes import held
 from headwidgets.attribution.relevance import measuring
 from headwidgets.attribution.relevance.ledger import Ledger
 from headwidgets.attribution.relevance.propagate import propagate, traced

@@ -3,8 +3,9 @@
 import pytest
 import torch
 
-from headwidgets.attribution import integrate, targets
-from headwidgets.attribution.passes import clean, held
+from headwidgets.attribution import targets
+from headwidgets.attribution.integration import integrate
+from headwidgets.attribution.integration.passes import clean, held
 from headwidgets.models.staircase import Entry, can_climb
 from tests.attribution.test_paths import LONG, TEXT, calm
 

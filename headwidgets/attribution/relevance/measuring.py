@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from headwidgets.attribution import targets
-from headwidgets.attribution.passes import check_model, held
+from headwidgets.attribution.importance.tally import Tally, chunks, singles
+from headwidgets.attribution.integration.passes import check_model, held
 from headwidgets.attribution.paths import in_float32
 from headwidgets.attribution.relevance.ledger import Floats, Ledger, Mixed
 from headwidgets.attribution.relevance.propagate import propagate, stack_of
@@ -15,7 +16,6 @@ from headwidgets.attribution.relevance.result import Leaks, Relevance
 from headwidgets.attribution.relevance.rules import RULES, Rule, RuleName
 from headwidgets.attribution.relevance.seeds import goals_of
 from headwidgets.attribution.relevance.tracing import InPlace
-from headwidgets.attribution.tally import Tally, chunks, singles
 from headwidgets.attribution.targets import Goal
 from headwidgets.errors import Cancelled, InputError, UnsupportedError
 from headwidgets.jobs import Cancel, Progress, blocking

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headwidgets.attribution.passes import forward_keywords
+from headwidgets.attribution.integration.passes import forward_keywords
 from headwidgets.attribution.relevance.ledger import Ledger, Place
 from headwidgets.attribution.relevance.rules import Rule
 from headwidgets.attribution.relevance.tracing import Tracing

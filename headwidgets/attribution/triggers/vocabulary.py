@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from headwidgets.attribution.insertion import Word, names
+from headwidgets.attribution.triggers.insertion import Word, names
 from headwidgets.errors import InputError
 from headwidgets.text.examples import Example
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwidgets import statistics
-from headwidgets.attribution.trigger_result import Trigger, Triggers
+from headwidgets.attribution.triggers.found import Trigger, Triggers
 from headwidgets.errors import InputError
 from headwidgets.scores import Interval, import_pandas
 from headwidgets.wire.documents import SCHEMA, Provenance, TriggerRow, TriggersDocument

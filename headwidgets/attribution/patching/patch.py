@@ -9,10 +9,10 @@ gradient of the metric, for all heads in two forward passes and one backward.
 from collections.abc import Callable
 from typing import Any, Literal
 
-from headwidgets.attribution.effects import Patching
-from headwidgets.attribution.pairs import Metric, Positions, encoded_pairs, question_of
-from headwidgets.attribution.swaps import Swaps
-from headwidgets.attribution.tally import chunks
+from headwidgets.attribution.importance.tally import chunks
+from headwidgets.attribution.patching.effects import Patching
+from headwidgets.attribution.patching.pairs import Metric, Positions, encoded_pairs, question_of
+from headwidgets.attribution.patching.swaps import Swaps
 from headwidgets.errors import InputError, UnsupportedError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.model import HeadModel, expect_model

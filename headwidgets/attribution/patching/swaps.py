@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headwidgets.attribution.effects import Patching
-from headwidgets.attribution.pairs import BOTH, Asked, Pair, Question, Which
-from headwidgets.attribution.passes import held
+from headwidgets.attribution.integration.passes import held
+from headwidgets.attribution.patching.effects import Patching
+from headwidgets.attribution.patching.pairs import BOTH, Asked, Pair, Question, Which
 from headwidgets.errors import Cancelled, InputError
 from headwidgets.jobs import Cancel, Progress
 from headwidgets.models.memory import SHARE, forward_bytes, free_bytes, halving

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwidgets.attribution import targets
-from headwidgets.attribution.attack_result import Attack, Changed, Effect, accuracies
-from headwidgets.attribution.insertion import Slots, Word, spaced
-from headwidgets.attribution.trigger_result import Trigger, Triggers, mark
-from headwidgets.attribution.vocabulary import Vocabulary
+from headwidgets.attribution.triggers.found import Trigger, Triggers, mark
+from headwidgets.attribution.triggers.insertion import Slots, Word, spaced
+from headwidgets.attribution.triggers.outcome import Attack, Changed, Effect, accuracies
+from headwidgets.attribution.triggers.vocabulary import Vocabulary
 from headwidgets.errors import Cancelled, InputError, MemoryLimitError, UnsupportedError
 from headwidgets.jobs import blocking
 from headwidgets.models.memory import ran_out, reason, release
@@ -49,7 +49,7 @@ def attack(
 ) -> Attack:
     """Put each trigger into texts and measure accuracy per class before and after.
 
-    Every word goes to the same relative position of the same segment (`headwidgets.attribution.insertion`). The same
+    Every word goes to the same relative position of the same segment (see `insertion`). The same
     places get, in `controls` draws each, random words and words of like frequency: a drop counts only where it
     lies outside of their bands, since any inserted word disturbs a text. For testing one's own model.
 

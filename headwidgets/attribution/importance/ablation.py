@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headwidgets.attribution.knockout import Trunk
-from headwidgets.attribution.tally import Floats, Tally, chunks, singles
+from headwidgets.attribution.importance.knockout import Trunk
+from headwidgets.attribution.importance.tally import Floats, Tally, chunks, singles
 from headwidgets.errors import Cancelled, InputError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.handlers import averaged

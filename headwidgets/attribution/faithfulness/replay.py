@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headwidgets.attribution import targets
-from headwidgets.attribution.passes import forward_keywords
+from headwidgets.attribution.integration.passes import forward_keywords
 from headwidgets.attribution.result import Attribution
 from headwidgets.attribution.targets import Goal, Task
 from headwidgets.errors import Cancelled, InputError

@@ -13,7 +13,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from headwidgets.attribution.passes import _check_finite
+from headwidgets.attribution.integration.passes import _check_finite
 from headwidgets.models.model import HeadModel
 from headwidgets.models.outcomes import Questions
 from headwidgets.models.prefix import Prefix, Reading, first, with_first

@@ -3,7 +3,6 @@
 import inspect
 from collections.abc import Callable
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Literal
 
 from headwidgets.errors import InputError
@@ -13,16 +12,16 @@ from headwidgets.scores import HeadScores
 
 _ROOM = "headwidgets.attribution"
 _MODULES = {
-    "attribution": "attributed",
-    "taylor": "taylor",
+    "attribution": "importance.attributed",
+    "taylor": "importance.taylor",
     "relevance": "relevance",
-    "ablation": "ablation",
+    "ablation": "importance.ablation",
     "patching": "patching",
-    "confidence": "confidence",
-    "random": "chance",
+    "confidence": "importance.confidence",
+    "random": "importance.chance",
 }
-METHODS = tuple(method for method, module in _MODULES.items() if find_spec(f"{_ROOM}.{module}") is not None)
-"""Names of the methods; each is a module of this folder with a function `measure`."""
+METHODS = tuple(_MODULES)
+"""Names of the methods; each has a function `measure`, imported when it is asked for."""
 
 Method = Literal["attribution", "taylor", "relevance", "ablation", "patching", "confidence", "random"]
 _HANDED_ON = ("on_progress", "on_partial", "cancel")

@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headwidgets.attribution import quadrature
-from headwidgets.attribution.panels import bisect
-from headwidgets.attribution.passes import Clean
-from headwidgets.attribution.quadrature import Rule
+from headwidgets.attribution.integration import quadrature
+from headwidgets.attribution.integration.panels import bisect
+from headwidgets.attribution.integration.passes import Clean
+from headwidgets.attribution.integration.quadrature import Rule
 from headwidgets.errors import Cancelled, InputError
 from headwidgets.models.memory import free_bytes, halving
 from headwidgets.models.sites import Site

@@ -16,10 +16,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headwidgets.attribution.knockout import Trunk
-from headwidgets.attribution.passes import held
+from headwidgets.attribution.importance.knockout import Trunk
+from headwidgets.attribution.importance.tally import Floats, Tally, chunks, singles
+from headwidgets.attribution.integration.passes import held
 from headwidgets.attribution.paths import in_float32
-from headwidgets.attribution.tally import Floats, Tally, chunks, singles
 from headwidgets.errors import Cancelled, InputError, MemoryLimitError, UnsupportedError
 from headwidgets.jobs import Cancel, Progress
 from headwidgets.models.memory import ran_out, reason, release

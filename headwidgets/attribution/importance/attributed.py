@@ -6,10 +6,10 @@ from typing import Any, Literal
 import numpy as np
 
 from headwidgets.attribution import targets
-from headwidgets.attribution.integrate import Layer
-from headwidgets.attribution.passes import Clean
+from headwidgets.attribution.importance.tally import Tally, chunks, singles
+from headwidgets.attribution.integration.integrate import Layer
+from headwidgets.attribution.integration.passes import Clean
 from headwidgets.attribution.paths import Output, Plan, walk
-from headwidgets.attribution.tally import Tally, chunks, singles
 from headwidgets.attribution.targets import Goal
 from headwidgets.errors import InputError
 from headwidgets.jobs import Cancel, Progress

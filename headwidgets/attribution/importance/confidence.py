@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headwidgets.attribution.tally import Tally, chunks, singles
+from headwidgets.attribution.importance.tally import Tally, chunks, singles
 from headwidgets.errors import Cancelled, InputError
 from headwidgets.jobs import Cancel, Progress
 from headwidgets.models.model import HeadModel

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headwidgets.attribution.insertion import Word
+from headwidgets.attribution.triggers.insertion import Word
 from headwidgets.errors import InputError
 from headwidgets.scores import import_pandas
 from headwidgets.wire.documents import SCHEMA, Provenance, TriggerRow, TriggersDocument

@@ -1,7 +1,7 @@
 """Which few words carry a class so strongly that they might carry it anywhere? (Hao et al. 2021, section 5)
 
 For testing one's own model: triggers show which words it leans on whatever stands around them. `find_triggers` takes
-the links with the largest attribution from many texts; `headwidgets.attribution.attack` puts their words into others.
+the links with the largest attribution from many texts; `attack` puts their words into others.
 """
 
 import heapq
@@ -13,11 +13,11 @@ from typing import Any, Literal
 import numpy as np
 
 from headwidgets.attribution import targets
-from headwidgets.attribution.insertion import Word, word_at
-from headwidgets.attribution.integrate import Layer
-from headwidgets.attribution.passes import Clean
+from headwidgets.attribution.integration.integrate import Layer
+from headwidgets.attribution.integration.passes import Clean
 from headwidgets.attribution.paths import Plan, walk
-from headwidgets.attribution.trigger_result import Trigger, Triggers, mark
+from headwidgets.attribution.triggers.found import Trigger, Triggers, mark
+from headwidgets.attribution.triggers.insertion import Word, word_at
 from headwidgets.errors import InputError, UnsupportedError
 from headwidgets.jobs import blocking
 from headwidgets.models.model import HeadModel, expect_model
@@ -60,8 +60,7 @@ def find_triggers(
 
     Each text gives one candidate: the words at the ends of its links with the largest attribution, with their
     relative position and segment. A word comes whole, with all its pieces. Candidates of the same words are one
-    trigger. Nothing is kept of a text but its largest links. Then see with `headwidgets.attribution.attack`, on other
-    texts, what they do.
+    trigger. Nothing is kept of a text but its largest links. Then see with `attack`, on other texts, what they do.
 
     Args:
         model: A classifier of texts or pairs, from `headwidgets.load` or `wrap`.

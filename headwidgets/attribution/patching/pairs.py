@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headwidgets.attribution import targets
-from headwidgets.attribution.passes import forward_keywords
+from headwidgets.attribution.integration.passes import forward_keywords
 from headwidgets.attribution.targets import Goal, Reader
 from headwidgets.errors import InputError, UnsupportedError
 from headwidgets.models.sites import Site

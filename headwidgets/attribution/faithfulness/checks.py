@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headwidgets.attribution import quadrature, targets
-from headwidgets.attribution.matching import WITH_OFFSET, Links, codes, links_of, matched
-from headwidgets.attribution.passes import check_model, held
+from headwidgets.attribution import targets
+from headwidgets.attribution.faithfulness.matching import WITH_OFFSET, Links, codes, links_of, matched
+from headwidgets.attribution.faithfulness.replay import Replay, example_of, goal_of
+from headwidgets.attribution.faithfulness.report import Agreement, Deletion, Faithfulness
+from headwidgets.attribution.faithfulness.twins import WHICH, Which, randomised
+from headwidgets.attribution.integration import quadrature
+from headwidgets.attribution.integration.passes import check_model, held
 from headwidgets.attribution.paths import Plan, attributions, in_float32
-from headwidgets.attribution.replay import Replay, example_of, goal_of
-from headwidgets.attribution.report import Agreement, Deletion, Faithfulness
 from headwidgets.attribution.result import Attribution
-from headwidgets.attribution.twins import WHICH, Which, randomised
 from headwidgets.errors import Cancelled, InputError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.model import HeadModel, expect_model

@@ -13,11 +13,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headwidgets.attribution import quadrature
+from headwidgets.attribution.integration import quadrature
 from headwidgets.errors import Cancelled
 
 if TYPE_CHECKING:
-    from headwidgets.attribution.integrate import Integrand, _Work
+    from headwidgets.attribution.integration.integrate import Integrand, _Work
 
 Floats = NDArray[np.float64]
 Span = tuple[float, float]
@@ -38,7 +38,7 @@ def bisect(work: "_Work", rows: list[int], careful: bool = False) -> None:
         rows: Which.
         careful: Take the difference of the two rules for the error, as kinks want it.
     """
-    from headwidgets.attribution.integrate import check_finite, sizes, totals
+    from headwidgets.attribution.integration.integrate import check_finite, sizes, totals
 
     if not rows:
         return
