@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from headwidgets.citations import bibtex, method_of
 from headwidgets.errors import InputError
 from headwidgets.wire.documents import SCHEMA, EstimateData, IntervalData, KindName, Provenance, ScoresFile
 
@@ -237,6 +238,10 @@ class HeadScores:
             provenance=document.get("provenance"),
             fingerprint=document.get("fingerprint"),
         )
+
+    def cite(self) -> str:
+        """BibTeX of the papers behind the measurement; empty for a control, or when it is not known how it was made."""
+        return bibtex([method_of(self.provenance)])
 
     def save(self, path: str | Path) -> Path:
         """Write a ``.heads`` file; `headwidgets.read` reads it.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from headwidgets.attribution import links
 from headwidgets.attribution.links import Link, Sign, TokenLinks
+from headwidgets.citations import bibtex, method_of
 from headwidgets.errors import InputError
 from headwidgets.scores import Head, HeadScores
 from headwidgets.text.alignment import reduced
@@ -301,6 +302,10 @@ class Attribution:
         from headwidgets.files import write
 
         return write(path, self.document())
+
+    def cite(self) -> str:
+        """BibTeX of the paper behind the attribution; empty when it is not known how it was made."""
+        return bibtex([method_of(self.provenance)])
 
     def tree(self, threshold: float = 0.4, **options: Any) -> "Tree":
         """Grow the attribution tree of this text (Hao et al. 2021, Algorithm 1).

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from headwidgets.citations import bibtex, method_of
 from headwidgets.errors import InputError
 from headwidgets.files import write
 from headwidgets.jobs import Cancel, Progress, blocking
@@ -99,6 +100,11 @@ class Comparison:
             raise InputError("no random orders were drawn: compare with random=20")
         found = zip(self.counts, self.to_random[name], strict=True)
         return [c for c, d in found if (d.low > 0 if self.metric == "loss" else d.high < 0)]
+
+    def cite(self) -> str:
+        """BibTeX of the papers behind the rankings compared, each once; empty when none is known."""
+        settings = self.provenance["settings"] if self.provenance else {}
+        return bibtex(str(settings.get("methods") or "").split(", "))
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, one row per ranking and count; areas and how it was made are in ``.attrs``."""
@@ -233,7 +239,9 @@ def compare(
     notes = [f"The ranking {name} was measured on the texts that it is judged on." for name in same]
     made = measure.provenance
     settings = {**made["settings"], "ablation": ablation, "random": random, "rankings": ", ".join(orders)}
-    provenance: Provenance = {**made, "settings": settings | {"ranking_on_same_texts": ", ".join(same)}}
+    methods = [method_of(r.provenance) for r in rankings.values() if isinstance(r, HeadScores)]
+    settings |= {"ranking_on_same_texts": ", ".join(same), "methods": ", ".join(filter(None, methods))}
+    provenance: Provenance = {**made, "settings": settings}
 
     def so_far() -> Comparison:
         return run.comparison([*notes, *measure.notes], provenance)
