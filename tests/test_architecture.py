@@ -1,6 +1,8 @@
 """Doors open one way: who may import whom, and what importing the package must not cost."""
 
 import ast
+import functools
+import graphlib
 import subprocess
 import sys
 from pathlib import Path
@@ -16,34 +18,56 @@ ALLOWED = {
     "wire": set(),
     "errors": set(),
     "citations": {"wire"},
-    "statistics": {"errors"},
-    "scores": {"wire", "errors", "files", "statistics", "citations"},
-    "files": {"wire", "errors", "scores"},
+    "statistics": set(),
+    "scores": {"wire", "errors", "citations"},
+    "files": {"wire", "errors"},
     "provenance": {"wire"},
     "progress": set(),
     "locks": set(),
     "jobs": {"errors", "progress", "locks"},
-    "text": {"errors", "scores", "wire"},
+    "text": {"errors", "wire"},
     "models": {"text", "errors", "scores", "statistics", "jobs", "locks", "wire", "provenance"},
     "attribution": {"models", "text", "errors", "scores", "statistics", "jobs", "wire", "provenance", "citations"},
-    "probing": {"models", "text", "errors", "scores", "statistics", "jobs", "wire", "provenance"},
-    "pruning": {"models", "text", "errors", "files", "scores", "statistics", "jobs", "wire", "provenance", "citations"},
+    "probing": {"models", "text", "errors", "scores", "jobs", "provenance"},
+    "pruning": {"models", "errors", "files", "scores", "statistics", "jobs", "wire", "provenance", "citations"},
     "figures": {"wire", "errors"},
     "widgets": {"wire", "errors", "scores", "jobs", "locks", "figures"},
-    "studio": {"wire", "errors", "scores", "jobs", "provenance", "studio_text", *ENGINE},
-    "studio_text": {"wire", "errors", "scores", *ENGINE},
-    "demo": {"models", "errors"},
-    "doctor": {"wire", "errors", "widgets", "figures"},
-    "__main__": {"demo", "doctor", "errors"},
+    "studio": {"wire", "errors", "scores", "provenance", "studio_text", "models", "text", "attribution"},
+    "studio_text": {"wire", "errors", "scores", "models", "text"},
+    "demo": {"errors"},
+    "doctor": set(),
+    "__main__": {"errors"},
     "__init__": set(),
 }
 """By room, the rooms it may name in an import that runs when it is imported."""
+
+LATE = {
+    "scores": {"files"},
+    "files": {"scores", "attribution"},
+    "attribution": {"files"},
+    "widgets": {"studio"},
+    "studio": {"pruning"},
+    "studio_text": {"attribution"},
+    "demo": {"models"},
+    "doctor": {"widgets"},
+    "__main__": {"demo"},
+    "__init__": set(ALLOWED),
+}
+"""By room, the rooms it may also name inside a function or for types: a result reads and writes itself, and what is
+heavy is imported when it is asked for."""
+
+ATTRIBUTION = (
+    "gold", "targets", "integration", "links", "result", "stored", "trees", "drafts", "paths", "importance", "patching",
+    "relevance", "triggers", "faithfulness", "effectiveness", "resampling", "correlation", "__init__",
+)  # fmt: skip
+"""What attribution is made of, from the bottom up: each imports only what stands before it."""
 
 
 def room_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@functools.cache
 def imports(path: Path, top_only: bool) -> set[str]:
     """Modules that a file imports; with `top_only`, those outside functions and TYPE_CHECKING."""
     found: set[str] = set()
@@ -70,13 +94,49 @@ def imports(path: Path, top_only: bool) -> set[str]:
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
+MODULES = {".".join(p.relative_to(PACKAGE.parent).with_suffix("").parts): p for p in FILES}
+
+
+def rooms(path: Path, top_only: bool) -> set[str]:
+    """Other rooms that a file imports."""
+    named = {m.split(".")[1] for m in imports(path, top_only) if m.startswith("headwidgets.")}
+    return {m for m in named if (PACKAGE / m).exists() or (PACKAGE / f"{m}.py").exists()} - {room_of(path)}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_a_room_imports_only_through_its_doors(path: Path):
     room = room_of(path)
     assert room in ALLOWED, f"{room} is a new room: say in ALLOWED what it may import"
-    named = {m.split(".")[1] for m in imports(path, top_only=True) if m.startswith("headwidgets.") and "." in m}
-    wrong = {m for m in named if (PACKAGE / m).exists() or (PACKAGE / f"{m}.py").exists()} - ALLOWED[room] - {room}
+    wrong = rooms(path, top_only=True) - ALLOWED[room]
     assert not wrong, f"{path.name} imports {', '.join(sorted(wrong))}"
+    late = rooms(path, top_only=False) - ALLOWED[room] - LATE.get(room, set())
+    assert not late, f"{path.name} imports {', '.join(sorted(late))} inside a function"
+
+
+@pytest.mark.parametrize("room", ALLOWED)
+def test_a_door_that_nobody_uses_is_walled_up(room: str):
+    files = [path for path in FILES if room_of(path) == room]
+    assert files, f"there is no room {room}"
+    unused = ALLOWED[room] - set().union(*(rooms(path, top_only=True) for path in files))
+    assert not unused, f"take {', '.join(sorted(unused))} out of ALLOWED: no import of {room} names it any more"
+    late = LATE.get(room, set()) - set().union(*(rooms(path, top_only=False) for path in files))
+    assert room == "__init__" or not late, f"take {', '.join(sorted(late))} out of LATE: {room} no longer names it"
+
+
+def test_doors_open_one_way():
+    list(graphlib.TopologicalSorter(ALLOWED).static_order())
+    modules = {name: imports(path, top_only=True) & set(MODULES) - {name} for name, path in MODULES.items()}
+    list(graphlib.TopologicalSorter(modules).static_order())
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if room_of(p) == "attribution"], ids=lambda p: p.stem)
+def test_attribution_stands_on_what_is_below(path: Path):
+    inner, *below = path.relative_to(PACKAGE / "attribution").with_suffix("").parts
+    assert inner in ATTRIBUTION, f"{inner} is new in attribution: say in ATTRIBUTION what it stands on"
+    prefix = "headwidgets.attribution."
+    named = {m.removeprefix(prefix).split(".")[0] for m in imports(path, top_only=True) if m.startswith(prefix)}
+    wrong = named & set(ATTRIBUTION[ATTRIBUTION.index(inner) :]) - {inner}
+    assert not wrong, f"{'/'.join([inner, *below])} imports {', '.join(sorted(wrong))}, which stands above it"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
