@@ -12,6 +12,7 @@ import pytest
 from headwidgets import figures, provenance, studio
 from headwidgets import widgets as hw
 from headwidgets.attribution import attribute, importance
+from headwidgets.doctor import LIVE
 from headwidgets.errors import InputError
 from headwidgets.scores import Head, HeadScores
 from headwidgets.widgets import assets
@@ -23,7 +24,7 @@ TEXT = "the cat sat on the mat"
 
 @pytest.fixture(autouse=True)
 def _front_end(tmp_path, monkeypatch):
-    for name in ("grid", "attention", "attribution", "pruning"):
+    for name in LIVE:
         (tmp_path / f"{name}.js").write_text("export default {}")
     (tmp_path / "widgets.css").write_text("/* */")
     monkeypatch.setattr(assets, "FOLDER", tmp_path)
