@@ -9,14 +9,22 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Attack": "headwidgets.attribution",
     "AttentionMaps": "headwidgets.models.attention",
     "AttentionView": "headwidgets.widgets",
     "Attribution": "headwidgets.attribution",
     "AttributionTree": "headwidgets.widgets",
     "AttributionView": "headwidgets.widgets",
     "Cancelled": "headwidgets.errors",
+    "Comparison": "headwidgets.pruning",
+    "Correlation": "headwidgets.attribution",
+    "CorrelationDifference": "headwidgets.attribution",
     "CurveView": "headwidgets.widgets",
+    "Effectiveness": "headwidgets.attribution",
     "Estimate": "headwidgets.scores",
+    "Evaluator": "headwidgets.pruning",
+    "Explorer": "headwidgets.widgets",
+    "Faithfulness": "headwidgets.attribution",
     "Head": "headwidgets.scores",
     "HeadGrid": "headwidgets.widgets",
     "HeadModel": "headwidgets.models",
@@ -24,14 +32,21 @@ _HOMES = {
     "HeadwidgetsError": "headwidgets.errors",
     "ImportanceScatter": "headwidgets.widgets",
     "InputError": "headwidgets.errors",
+    "Interval": "headwidgets.scores",
     "Job": "headwidgets.jobs",
     "MemoryLimitError": "headwidgets.errors",
+    "NormMaps": "headwidgets.models.norms",
+    "Patching": "headwidgets.attribution",
     "PruningCurve": "headwidgets.pruning",
     "PruningExplorer": "headwidgets.widgets",
+    "Relevance": "headwidgets.attribution",
     "Tree": "headwidgets.attribution",
+    "Trigger": "headwidgets.attribution",
     "TriggerTable": "headwidgets.widgets",
+    "Triggers": "headwidgets.attribution",
     "UnsupportedError": "headwidgets.errors",
     "VerificationError": "headwidgets.errors",
+    "VerificationReport": "headwidgets.models.report",
     "doctor": "headwidgets.doctor",
     "explore": "headwidgets.widgets",
     "load": "headwidgets.models",
@@ -49,6 +64,18 @@ if TYPE_CHECKING:
     from headwidgets import models as models
     from headwidgets import probing as probing
     from headwidgets import pruning as pruning
+    from headwidgets.attribution import Attack as Attack
+    from headwidgets.attribution import Attribution as Attribution
+    from headwidgets.attribution import Correlation as Correlation
+    from headwidgets.attribution import CorrelationDifference as CorrelationDifference
+    from headwidgets.attribution import Effectiveness as Effectiveness
+    from headwidgets.attribution import Faithfulness as Faithfulness
+    from headwidgets.attribution import Patching as Patching
+    from headwidgets.attribution import Relevance as Relevance
+    from headwidgets.attribution import Tree as Tree
+    from headwidgets.attribution import Trigger as Trigger
+    from headwidgets.attribution import Triggers as Triggers
+    from headwidgets.doctor import doctor as doctor
     from headwidgets.errors import Cancelled as Cancelled
     from headwidgets.errors import HeadwidgetsError as HeadwidgetsError
     from headwidgets.errors import InputError as InputError
@@ -60,9 +87,26 @@ if TYPE_CHECKING:
     from headwidgets.models import HeadModel as HeadModel
     from headwidgets.models import load as load
     from headwidgets.models import wrap as wrap
+    from headwidgets.models.attention import AttentionMaps as AttentionMaps
+    from headwidgets.models.norms import NormMaps as NormMaps
+    from headwidgets.models.report import VerificationReport as VerificationReport
+    from headwidgets.pruning import Comparison as Comparison
+    from headwidgets.pruning import Evaluator as Evaluator
+    from headwidgets.pruning import PruningCurve as PruningCurve
     from headwidgets.scores import Estimate as Estimate
     from headwidgets.scores import Head as Head
     from headwidgets.scores import HeadScores as HeadScores
+    from headwidgets.scores import Interval as Interval
+    from headwidgets.widgets import AttentionView as AttentionView
+    from headwidgets.widgets import AttributionTree as AttributionTree
+    from headwidgets.widgets import AttributionView as AttributionView
+    from headwidgets.widgets import CurveView as CurveView
+    from headwidgets.widgets import Explorer as Explorer
+    from headwidgets.widgets import HeadGrid as HeadGrid
+    from headwidgets.widgets import ImportanceScatter as ImportanceScatter
+    from headwidgets.widgets import PruningExplorer as PruningExplorer
+    from headwidgets.widgets import TriggerTable as TriggerTable
+    from headwidgets.widgets import explore as explore
 
 
 def __getattr__(name: str) -> Any:

@@ -216,15 +216,6 @@ def test_scores_and_their_files_need_no_torch(tmp_path):
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_every_public_name_has_a_home():
-    names = [n for n in hw.__all__ if n not in ("__version__",)]
-    missing = [name for name in names if not hasattr(hw, name)]
-    assert not missing
-    assert set(names) <= set(dir(hw))
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        hw.nonsense  # noqa: B018
-
-
 @pytest.mark.parametrize(("values", "said"), [({}, "an empty one"), ({"encoder": np.ones((2, 2), complex)}, "complex")])
 def test_no_scores_and_complex_scores_are_refused(values, said):
     with pytest.raises(InputError, match=said):
