@@ -1,0 +1,33 @@
+"""Every notebook runs from top to bottom on the demo model, as on a machine that has nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "notebooks"
+NOTEBOOKS = sorted(path for path in FOLDER.rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
+QUICKSTART = "quickstart"  # tests/demo/test_notebook.py runs it, and looks at what it shows
+LIMIT = 180  # seconds
+
+
+@pytest.mark.timeout(LIMIT + 60)
+@pytest.mark.parametrize("path", [p for p in NOTEBOOKS if p.stem != QUICKSTART], ids=lambda p: p.stem)
+def test_a_notebook_runs_from_top_to_bottom(path: Path, tmp_path: Path, monkeypatch):
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    monkeypatch.delenv("HEADWIDGETS_DATA", raising=False)
+    content = nbformat.read(path, as_version=4)
+    client = nbclient.NotebookClient(content, timeout=LIMIT, resources={"metadata": {"path": str(tmp_path)}})
+    client.execute()
+    outputs = [output for cell in content.cells for output in cell.get("outputs", [])]
+    for output in outputs:
+        assert output["output_type"] != "error", output
+        assert output.get("name") != "stderr", output["text"]
+    assert any(mime.startswith("application/vnd.headwidgets.") for o in outputs for mime in o.get("data", {}))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_a_notebook_names_the_kernel_that_everybody_has_and_keeps_no_error(path: Path):
+    content = pytest.importorskip("nbformat").read(path, as_version=4)
+    assert content.metadata["kernelspec"]["name"] == "python3"
+    for cell in content.cells:
+        assert all(output["output_type"] != "error" for output in cell.get("outputs", []))
