@@ -1,6 +1,5 @@
 """Attribution through attention: which links between tokens carry a prediction (Hao et al. 2021, section 3)."""
 
-import copy
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from headwidgets.attribution.result import Attribution
 from headwidgets.attribution.targets import Goal, Task
 from headwidgets.errors import Cancelled, InputError, MemoryLimitError
 from headwidgets.jobs import blocking
+from headwidgets.models.copies import copied
 from headwidgets.models.memory import check_fits, free_bytes, ran_out, reason, release
 from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.models.sites import Site
@@ -283,10 +283,8 @@ def in_float32(model: HeadModel, notes: list[str]) -> Iterator[HeadModel]:
         yield model
         return
     notes.append(f"The model is in {name}; a float32 copy of it was attributed.")
-    hooks = [hook for module in model.model.modules() for hook in module._forward_pre_hooks.values()]
-    with model.lock:  # hooks of blocks around the call (gates) are not copied: they act on the copy as they are
-        twin = copy.deepcopy(model.model, {id(hook): hook for hook in hooks}).float()
-    yield HeadModel(twin, model.tokenizer)
+    with copied(model, lambda root: root.float()) as twin:
+        yield twin
 
 
 @contextmanager

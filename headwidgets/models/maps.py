@@ -29,6 +29,18 @@ active: dict[int, list[Callable[[], list[MapHandler]]]] = {}
 """By id of the attention module: for each visit, a function that says which handlers this call has."""
 
 
+def lend(module: nn.Module, other: nn.Module) -> Callable[[], None]:
+    """Let those who ask about `module` be asked about `other` too, a copy of it; returns what takes that back."""
+    key, asking = id(other), active.get(id(module))
+    if asking is not None:
+        active[key] = list(asking)
+
+    def take_back() -> None:
+        active.pop(key, None)
+
+    return take_back
+
+
 def probabilities(
     query: Tensor,
     key: Tensor,

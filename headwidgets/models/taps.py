@@ -5,8 +5,9 @@ While an asked-for module runs, torch's own ``softmax`` and ``scaled_dot_product
 through or replaced before the module multiplies the values by it. Other modules run untouched.
 """
 
+import copy
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -96,6 +97,28 @@ def tapped(module: nn.Module, n_heads: int, ask: Ask) -> Iterator[None]:
             _unwrap(module)
 
 
+@contextmanager
+def lent(module: nn.Module, other: nn.Module, memo: dict[int, Any]) -> Iterator[None]:
+    """Let those who ask at `module` ask at `other` too, a copy of it, whose ``forward`` is still that of `module`.
+
+    Args:
+        module: A module of a model.
+        other: The same of its copy.
+        memo: Of the copying (`copy.deepcopy`).
+    """
+    asking = _asking.get(id(module))
+    if asking is None:
+        yield
+        return
+    wrapped = other.__dict__.pop("forward")
+    if wrapped.before is not None:
+        other.__dict__["forward"] = copy.deepcopy(wrapped.before, memo)
+    with ExitStack() as stack:
+        for ask in asking:
+            stack.enter_context(tapped(other, wrapped.n_heads, ask))
+        yield
+
+
 def _wrap(module: nn.Module, n_heads: int, asking: list[Ask]) -> None:
     forward = module.forward
 
@@ -107,6 +130,7 @@ def _wrap(module: nn.Module, n_heads: int, asking: list[Ask]) -> None:
             return forward(*args, **kwargs)
 
     run.before = module.__dict__.get("forward")  # type: ignore[attr-defined]
+    run.n_heads = n_heads  # type: ignore[attr-defined]
     module.__dict__["forward"] = run
 
 

@@ -151,17 +151,17 @@ def test_a_coarser_level_steps_in_where_the_strict_one_has_none_left():
 def test_random_weights_keep_their_spread_and_leave_the_model_alone(bert):
     model, _ = bert
     before = copy.deepcopy(model.model.state_dict())
-    twin = randomised(model, "all weights", 1)
-    for name, parameter in model.model.named_parameters():
-        assert torch.equal(parameter, before[name])
-        other = twin.model.get_parameter(name)
-        assert not torch.equal(other, parameter), name
-        if parameter.numel() > 500:
-            assert float(other.detach().std()) == pytest.approx(float(parameter.detach().std()), rel=0.2)
-    again, another = randomised(model, "all weights", 1), randomised(model, "all weights", 2)
+    with randomised(model, "all weights", 1) as twin:
+        for name, parameter in model.model.named_parameters():
+            assert torch.equal(parameter, before[name])
+            other = twin.model.get_parameter(name)
+            assert not torch.equal(other, parameter), name
+            if parameter.numel() > 500:
+                assert float(other.detach().std()) == pytest.approx(float(parameter.detach().std()), rel=0.2)
     name = "bert.encoder.layer.0.output.dense.weight"
-    assert torch.equal(again.model.get_parameter(name), twin.model.get_parameter(name))
-    assert not torch.equal(another.model.get_parameter(name), twin.model.get_parameter(name))
+    with randomised(model, "all weights", 1) as again, randomised(model, "all weights", 2) as another:
+        assert torch.equal(again.model.get_parameter(name), twin.model.get_parameter(name))
+        assert not torch.equal(another.model.get_parameter(name), twin.model.get_parameter(name))
 
 
 @pytest.mark.parametrize(("family", "head", "top"), [
@@ -171,8 +171,8 @@ def test_random_weights_keep_their_spread_and_leave_the_model_alone(bert):
 ])  # fmt: skip
 def test_the_top_layer_alone(family, head, top):
     model = calm(family, head)
-    twin = randomised(model, "top layer", 0)
-    changed = [n for n, p in model.model.named_parameters() if not torch.equal(p, twin.model.get_parameter(n))]
+    with randomised(model, "top layer", 0) as twin:
+        changed = [n for n, p in model.model.named_parameters() if not torch.equal(p, twin.model.get_parameter(n))]
     assert changed
     assert all(name.startswith(top) for name in changed)
 

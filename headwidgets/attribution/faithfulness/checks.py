@@ -270,16 +270,10 @@ def _twin(
     cancel: Cancel | None,
 ) -> tuple[float, float, float]:
     """Agreement over all heads and within layers, and similarity of links, averaged over texts, of one draw."""
-    twin = randomised(model, which, seed)
-    plan = Plan(
-        task,
-        checked[0].found.output,
-        quadrature.RULES[0],
-        POINTS,
-        1e-3,
-        [twin.site(site.kind, site.layer) for site in sites],
-    )
-    others = attributions(twin, examples, [goal_of(own.found) for own in checked], plan, "maps", None, cancel)
+    with randomised(model, which, seed) as twin:
+        own_sites = [twin.site(site.kind, site.layer) for site in sites]
+        plan = Plan(task, checked[0].found.output, quadrature.RULES[0], POINTS, 1e-3, own_sites)
+        others = attributions(twin, examples, [goal_of(own.found) for own in checked], plan, "maps", None, cancel)
     numbers = []
     for own, other in zip(checked, others, strict=True):
         totals = totals_of(other, sites)

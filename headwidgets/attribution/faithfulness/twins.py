@@ -1,11 +1,13 @@
 """The same architecture with other weights: what an attribution is worth when nothing was learned."""
 
-import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import torch
 from torch import nn
 
+from headwidgets.models.copies import copied
 from headwidgets.models.memory import check_fits
 from headwidgets.models.model import HeadModel
 from headwidgets.models.prefix import stacks_of
@@ -14,8 +16,10 @@ Which = Literal["all weights", "top layer"]
 WHICH: tuple[Which, ...] = ("all weights", "top layer")
 
 
-def randomised(model: HeadModel, which: Which, seed: int) -> HeadModel:
-    """A copy of the model with weights drawn anew; each tensor keeps its mean and spread, so that signals keep theirs.
+@contextmanager
+def randomised(model: HeadModel, which: Which, seed: int) -> Iterator[HeadModel]:
+    """A copy of the model with weights drawn anew, under the interventions around the call; each tensor keeps its mean
+    and spread, so that signals keep theirs.
 
     Adebayo et al. 2018 (Sanity Checks for Saliency Maps, section 4) randomise all weights, and the top layer alone.
 
@@ -30,18 +34,21 @@ def randomised(model: HeadModel, which: Which, seed: int) -> HeadModel:
     """
     size = sum(p.numel() * p.element_size() for p in model.model.parameters())
     check_fits(size, model.device, what="A copy of the model", instead="leave the controls out with twins=0")
-    with model.lock:
-        twin = HeadModel(copy.deepcopy(model.model), model.tokenizer)
+    with copied(model) as twin:
+        _redraw(_chosen(twin, which), seed)
+        yield twin
+
+
+def _redraw(parameters: list[nn.Parameter], seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
-        for parameter in _chosen(twin, which):
+        for parameter in parameters:
             if not parameter.is_floating_point() or parameter.numel() < 2:
                 continue
             noise = torch.randn(parameter.shape, generator=generator)
             wide = parameter.float()
             drawn = wide.mean() + wide.std(correction=0) * noise.to(parameter.device)
             parameter.copy_(drawn.to(parameter.dtype))
-    return twin
 
 
 def _chosen(model: HeadModel, which: Which) -> list[nn.Parameter]:
