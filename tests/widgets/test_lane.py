@@ -110,7 +110,7 @@ def test_a_task_may_close_its_own_lane():
     def work(task):
         began = time.monotonic()
         lane.close()
-        if time.monotonic() - began < 1:
+        if time.monotonic() - began < 4:
             ended.set()
 
     lane.submit(work)
@@ -123,6 +123,6 @@ def test_submitting_never_waits_for_what_runs():
     began = time.monotonic()
     for _ in range(100):
         lane.submit(lambda task: None)
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - began < 4
     stop.set()
     assert lane.wait(5)
