@@ -24,6 +24,8 @@ def write(path: str | Path, document: dict[str, Any]) -> Path:
     Returns:
         The path written.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"expected a path to write to, got {path!r}")
     target = Path(path)
     if not target.suffix:
         target = target.with_suffix(".heads")

@@ -2,14 +2,28 @@
 
 import hashlib
 import math
+import numbers
 import platform
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+from headwidgets.errors import InputError
 from headwidgets.wire.documents import Provenance
 
 Setting = str | int | float | bool | None
+
+
+def checked_seed(seed: Any) -> int:
+    """The seed of everything that is drawn: a whole number from 0, so that the same call gives the same numbers.
+
+    Raises:
+        InputError: anything else.
+    """
+    whole = isinstance(seed, numbers.Integral) and not isinstance(seed, bool)
+    if not whole or seed < 0:
+        raise InputError(f"expected seed= as a whole number from 0 on, got {seed!r}")
+    return int(seed)
 
 
 def data_fingerprint(texts: Iterable[Any]) -> str:

@@ -262,10 +262,14 @@ def _in_order(kinds: Mapping[KindName, Any]) -> list[KindName]:
 
 
 def _checked(kind: str, value: Any, what: str) -> NDArray[np.float64]:
-    if np.iscomplexobj(value):
-        raise InputError(f"expected {what} for {kind} as real numbers, got complex ones: take their absolute values")
     try:
+        if np.iscomplexobj(value):
+            raise InputError(
+                f"expected {what} for {kind} as real numbers, got complex ones: take their absolute values"
+            )
         array = np.array(value, dtype=np.float64)
+    except InputError:
+        raise
     except (TypeError, ValueError):
         raise InputError(f"expected {what} for {kind} as numbers [layers, heads], got {_shown(value)}") from None
     if array.ndim != 2 or 0 in array.shape:

@@ -21,7 +21,7 @@ ALLOWED = {
     "statistics": set(),
     "scores": {"wire", "errors", "citations"},
     "files": {"wire", "errors"},
-    "provenance": {"wire"},
+    "provenance": {"errors", "wire"},
     "progress": set(),
     "locks": set(),
     "jobs": {"errors", "progress", "locks"},

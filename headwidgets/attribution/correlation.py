@@ -12,6 +12,7 @@ from headwidgets import statistics
 from headwidgets.attribution import resampling
 from headwidgets.attribution.resampling import Measured
 from headwidgets.errors import InputError
+from headwidgets.provenance import checked_seed
 from headwidgets.scores import KIND_ORDER, Head, HeadScores, Interval, import_pandas
 from headwidgets.wire.documents import SCHEMA, KindName, Provenance
 
@@ -176,8 +177,7 @@ def correlate(
     Raises:
         InputError: not the same heads, fewer than four measured by both, or scores that are the same for all.
     """
-    if not isinstance(samples, int) or samples < 100:
-        raise InputError(f"expected at least 100 samples (bootstrap draws), got {samples!r}")
+    seed, samples = checked_seed(seed), _checked_samples(samples)
     first, second = _as_scores(scores_a, "the first scores"), _as_scores(scores_b, "the second scores")
     called = _names(names, first, second)
     heads, missing = _common([first, second], kind)
@@ -232,6 +232,7 @@ def compare_correlations(
     Raises:
         InputError: not correlations of the same heads.
     """
+    seed, samples = checked_seed(seed), _checked_samples(samples)
     for given in (first, second):
         if not isinstance(given, Correlation):
             raise InputError(f"expected correlations from correlate(...), got {type(given).__name__}")
@@ -267,6 +268,12 @@ def compare_correlations(
 # ---- parts ----------------------------------------------------------------------------------------------
 
 
+def _checked_samples(samples: Any) -> int:
+    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 100:
+        raise InputError(f"expected at least 100 samples (bootstrap draws), got {samples!r}")
+    return int(samples)
+
+
 def _as_scores(given: Any, name: str) -> HeadScores:
     if isinstance(given, HeadScores):
         return given
@@ -279,7 +286,7 @@ def _as_scores(given: Any, name: str) -> HeadScores:
 
 def _names(names: Any, first: HeadScores, second: HeadScores) -> tuple[str, str]:
     if names is not None:
-        if isinstance(names, str) or len(names) != 2:
+        if not isinstance(names, (tuple, list)) or len(names) != 2:
             raise InputError(f"expected names as a pair, one for each of the scores, got {names!r}")
         return str(names[0]), str(names[1])
     if first.name == second.name:
@@ -290,7 +297,7 @@ def _names(names: Any, first: HeadScores, second: HeadScores) -> tuple[str, str]
 def _common(scores: Sequence[HeadScores], kind: KindName | None) -> tuple[list[Head], int]:
     """Heads that all measured, and how many there are beside them."""
     for one in scores:
-        if kind is not None and kind not in one.values:
+        if kind is not None and kind not in one.kinds:
             raise InputError(f"expected a kind that both measured; {one.name} has {', '.join(one.kinds)}, not {kind!r}")
     if kind is None and scores[0].kinds != scores[1].kinds:
         both = [k for k in scores[0].kinds if k in scores[1].kinds]

@@ -20,7 +20,7 @@ from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.models.outcomes import Questions
 from headwidgets.models.sampling import Pace
 from headwidgets.models.sites import Site
-from headwidgets.provenance import made
+from headwidgets.provenance import checked_seed, made
 from headwidgets.scores import Estimate, Interval, import_pandas
 from headwidgets.wire.documents import SCHEMA, CurvePoint, CurvesDocument, KindName, NamedCurve, Provenance
 
@@ -178,7 +178,7 @@ def effectiveness(
         Cancelled: told to stop.
     """
     expect_model(model)
-    wanted = _orders(orders)
+    wanted, seed = _orders(orders), checked_seed(seed)
     task = targets.task_of(model)
     if task != "classes":
         raise UnsupportedError(
@@ -214,23 +214,26 @@ def effectiveness(
 
 
 def _orders(orders: Sequence[str]) -> list[str]:
-    listed = [orders] if isinstance(orders, str) else list(dict.fromkeys(orders))
+    listed = [orders] if isinstance(orders, str) or not isinstance(orders, Iterable) else list(orders)
     for order in listed:
         if order not in ORDERS:
             raise InputError(f"expected orders out of {', '.join(ORDERS)}, got {order!r}")
     if not listed:
         raise InputError(f"expected at least one order out of {', '.join(ORDERS)}, got none")
-    return listed
+    return list(dict.fromkeys(listed))
 
 
 def _counts(counts: Iterable[int] | None, most: int) -> list[int]:
-    listed = list(range(most + 1)) if counts is None else sorted(set(counts))
+    given = range(most + 1) if counts is None else counts
+    listed = list(given) if isinstance(given, Iterable) else [given]
     for count in listed:
-        if not isinstance(count, (int, np.integer)) or not 0 <= count <= most:
+        whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
+        if not whole or not 0 <= count <= most:
             raise InputError(f"expected whole numbers of heads from 0 to {most} (a layer's heads), got {count!r}")
-    if len(listed) < 2:
-        raise InputError(f"expected at least two counts of pruned heads, got {len(listed)}")
-    return [int(count) for count in listed]
+    found = sorted({int(count) for count in listed})
+    if len(found) < 2:
+        raise InputError(f"expected at least two counts of pruned heads, got {len(found)}")
+    return found
 
 
 def _measured(

@@ -174,6 +174,8 @@ def _targets(model: Any, task: Task, target: Any, place: int, right: gold.Answer
     if isinstance(target, tuple):
         if len(target) != 2:
             raise InputError(f"a contrast is a tuple of two targets, got {len(target)}")
+        if any(isinstance(side, tuple) for side in target):
+            raise InputError(f"a contrast is between two single targets, got {target!r}")
         (plus, _, a), (minus, _, b) = (_targets(model, task, side, place, right) for side in target)
         if plus == minus:
             raise InputError(f"a contrast needs two different targets, got {target!r}")

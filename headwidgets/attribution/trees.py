@@ -376,7 +376,7 @@ def _kind(attribution: Attribution, kind: KindName | None) -> KindName:
         raise InputError(
             f"there are {len(alone)} kinds of self-attention: choose kind={' or kind='.join(map(repr, alone))}"
         )
-    chosen = kind or (alone[0] if alone else "cross")
+    chosen = kind if kind is not None else alone[0] if alone else "cross"
     if chosen == "cross":
         raise UnsupportedError(
             "a tree grows over one row of tokens, and cross-attention has two (target tokens attend to source tokens): "
@@ -393,7 +393,8 @@ def _root(attribution: Attribution, matrix: NDArray[np.float32], root: Any, note
     if root is None:
         return -1
     if root != "auto":
-        if not hasattr(root, "__index__") or isinstance(root, bool) or not -count <= int(root) < count:
+        whole = isinstance(root, (int, np.integer)) and not isinstance(root, bool)
+        if not whole or not -count <= root < count:
             raise InputError(f"expected root to be 'auto', None, or a position from 0 to {count - 1}, got {root!r}")
         return int(root) % count
     rows = np.abs(np.nan_to_num(matrix[-1], nan=0.0)).sum(1, dtype=np.float64)

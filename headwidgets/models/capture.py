@@ -91,13 +91,23 @@ class ForwardSource:
 
     def visit(self, places: Sequence[Place], visitor: Visitor) -> None:
         """See `MapSource.visit`."""
-        model = self.model
+        model = self.opened()
         sites = [model.site(*place) for place in places]
         self._check_memory(sites)
         handlers: dict[Site, MapHandler] = {site: self._handler(site, visitor) for site in sites}
         with model.visit(attention=handlers), torch.inference_mode():
             outputs = model.forward(self.batch)
         self._check_output(outputs)
+
+    def opened(self) -> Any:
+        """The model, as long as it is held.
+
+        Raises:
+            InputError: the maps were closed.
+        """
+        if self.model is None:
+            raise InputError("these maps are closed: call attend() again")
+        return self.model
 
     def close(self) -> None:
         """See `MapSource.close`."""

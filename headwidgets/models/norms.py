@@ -58,7 +58,7 @@ class NormMaps(AttentionMaps):
             InputError: no such layer, or one without attention.
         """
         layers, _ = self.shape(kind)
-        if (kind, layer) not in self._heads:
+        if not isinstance(layer, (int, np.integer)) or (kind, layer) not in self._heads:
             raise InputError(f"there is no attention in {kind} layer {layer}: layers are 0 to {layers - 1}")
         key = (kind, layer, "summed")
         kept = self._cached(key)
@@ -149,7 +149,7 @@ class NormSource:
         visitor((site.kind, site.layer), checked(name, maps.to("cpu", torch.float32).numpy(), shape, sums=None))
 
     def _look(self, places: Sequence[Place], seen: Seen) -> None:
-        model = self.forward.model
+        model = self.forward.opened()
         sites = [model.site(*place) for place in places]
         self.forward._check_memory(sites)
         with _values(model, sites, seen):

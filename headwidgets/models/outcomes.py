@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from headwidgets.errors import InputError
+from headwidgets.provenance import checked_seed
 from headwidgets.text.encoding import encode_side, segments_of
 from headwidgets.text.examples import Batch, Example, as_texts, pad
 from headwidgets.text.labels import IGNORED, as_labels, label_kind, labels_from
@@ -76,6 +77,7 @@ class Questions:
             InputError: what does not fit, and what was expected.
         """
         self.model = model
+        seed = checked_seed(seed)
         self.kind = label_kind(model)
         self.function = metric if callable(metric) else None
         self.metric = str(getattr(metric, "__name__", "metric")) if callable(metric) else metric

@@ -17,7 +17,7 @@ from headwidgets.errors import Cancelled, InputError, UnsupportedError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.models.sites import Site
-from headwidgets.provenance import made
+from headwidgets.provenance import checked_seed, made
 from headwidgets.scores import HeadScores
 from headwidgets.text.examples import Example
 from headwidgets.text.targets import side_of_ids
@@ -102,6 +102,7 @@ def repeated(model: HeadModel, *, n: int = 16, length: int = 25, seed: int = 0, 
     for name, value, least in (("n", n, 1), ("length", length, 2)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
             raise InputError(f"expected {name} as a whole number of at least {least}, got {value!r}")
+    seed = checked_seed(seed)
     usual = _usual(model)
     if len(usual) < 2 * length:
         raise InputError(f"expected a length of at most {len(usual) // 2} (half of the model's tokens), got {length}")

@@ -236,9 +236,20 @@ def as_labels(labels: Any, n_texts: int, model: Any, examples: Sequence[Example]
         return None
     if kind == "references":
         return references(labels, n_texts)
-    raise InputError(
-        f"{type(model.model).__name__} needs no labels (its loss is over the texts themselves); leave labels out"
-    )
+    name = type(getattr(model, "model", model)).__name__
+    if not _predicts_tokens(getattr(model, "model", model)):
+        raise InputError(
+            f"{name} has no head that predicts anything, so nothing can be right or wrong; load the model with "
+            "task='sequence-classification' or another task"
+        )
+    raise InputError(f"{name} needs no labels (its loss is over the texts themselves); leave labels out")
+
+
+def _predicts_tokens(bare: Any) -> bool:
+    try:
+        return bare.get_output_embeddings() is not None
+    except (AttributeError, NotImplementedError):
+        return False
 
 
 def labels_from(texts: Any, labels: Any = None, config: Any = None) -> Any:

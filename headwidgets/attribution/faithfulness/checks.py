@@ -25,7 +25,7 @@ from headwidgets.errors import Cancelled, InputError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.models.sites import Site
-from headwidgets.provenance import made
+from headwidgets.provenance import checked_seed, made
 from headwidgets.scores import Interval
 from headwidgets.statistics import bootstrap, mean, percentile_interval, ranks, spearman
 from headwidgets.text.examples import Example
@@ -74,7 +74,8 @@ def faithfulness(
         what an explanation ranks first.
     """
     expect_model(model)
-    found = [attribution] if isinstance(attribution, Attribution) else list(attribution)
+    seed = checked_seed(seed)
+    found = [attribution] if isinstance(attribution, Attribution) else _listed(attribution)
     levels = _checked(found, shares, draws, twins)
     check_model(model)
     examples = [example_of(model, one) for one in found]
@@ -114,6 +115,15 @@ def faithfulness(
     )  # fmt: skip
 
 
+def _listed(attribution: Any) -> list[Any]:
+    """Several attributions."""
+    if not isinstance(attribution, Sequence):
+        raise InputError(
+            f"expected attributions from hw.attribution.attribute, one or a list, got {type(attribution).__name__}"
+        )
+    return list(attribution)
+
+
 def _checked(found: list[Attribution], shares: Any, draws: Any, twins: Any) -> list[float]:
     if not found:
         raise InputError("expected at least one attribution, got an empty list")
@@ -126,7 +136,10 @@ def _checked(found: list[Attribution], shares: Any, draws: Any, twins: Any) -> l
                 f"{', '.join(found[0].kinds)} and {one.output} of {', '.join(one.kinds)}"
             )
         _ = one.maps, one.attention
-    levels = [float(share) for share in ([shares] if isinstance(shares, (int, float)) else shares)]
+    try:
+        levels = [float(share) for share in ([shares] if isinstance(shares, (int, float)) else shares)]
+    except (TypeError, ValueError):
+        levels = []
     if not levels or not all(0 < share <= 0.5 for share in levels):
         raise InputError(f"expected shares of links above 0 and up to 0.5, got {shares!r}")
     for name, value, least in (("draws", draws, 20), ("twins", twins, 0)):

@@ -7,7 +7,7 @@ import numpy as np
 
 from headwidgets.jobs import Cancel, Progress
 from headwidgets.models.model import HeadModel
-from headwidgets.provenance import made
+from headwidgets.provenance import checked_seed, made
 from headwidgets.scores import HeadScores
 from headwidgets.wire.documents import KindName
 
@@ -26,7 +26,7 @@ def measure(
 
     One draw is one order. Compare a ranking with the band of at least 20 seeds, never with one.
     """
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(checked_seed(seed))
     values: dict[KindName, Any] = {}
     for kind in model.kinds:
         values[kind] = np.full(model.shape(kind), np.nan)

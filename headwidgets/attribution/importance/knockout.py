@@ -13,7 +13,7 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from headwidgets.attribution.integration.passes import _check_finite
+from headwidgets.attribution.integration.passes import check_layers
 from headwidgets.models.model import HeadModel
 from headwidgets.models.outcomes import Questions
 from headwidgets.models.prefix import Prefix, Reading, first, with_first
@@ -50,7 +50,7 @@ class Trunk:
             read = self._read(logits, ends)
         self.logits = logits.detach()
         if not bool(torch.isfinite(self.logits).all()):
-            _check_finite(model, batch, self.prefix, self.outputs)
+            check_layers(model, batch, self.prefix, self.outputs)
         if read is not None:
             self.reading = self._tried(read)
 

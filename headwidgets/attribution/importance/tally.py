@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from headwidgets.models.model import HeadModel
 from headwidgets.models.sites import Site
-from headwidgets.provenance import made
+from headwidgets.provenance import checked_seed, made
 from headwidgets.scores import HeadScores
 from headwidgets.wire.documents import KindName
 
@@ -23,7 +23,7 @@ def chunks(total: int, seed: int) -> list[list[int]]:
 
     What was seen at the end of a chunk is a random sample of the set, whatever is sorted inside one.
     """
-    order: list[int] = np.random.default_rng(seed).permutation(total).tolist()
+    order: list[int] = np.random.default_rng(checked_seed(seed)).permutation(total).tolist()
     found: list[list[int]] = []
     start, size = 0, _FIRST
     while start < total:

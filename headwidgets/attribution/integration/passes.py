@@ -206,7 +206,7 @@ def clean(model: Any, batch: Batch, reader: Reader, settle: Any, sites: list[Sit
     finally:
         if hook is not None:
             hook.remove()
-    _check_finite(model, batch, prefix, outputs)
+    check_layers(model, batch, prefix, outputs)
     with torch.no_grad():
         settle(result)
     rows = torch.arange(len(batch), device=model.device)
@@ -224,7 +224,18 @@ def clean(model: Any, batch: Batch, reader: Reader, settle: Any, sites: list[Sit
     return found
 
 
-def _check_finite(model: Any, batch: Batch, prefix: Prefix, outputs: dict[Site, Tensor]) -> None:
+def check_layers(model: Any, batch: Batch, prefix: Prefix, outputs: dict[Site, Tensor]) -> None:
+    """Name the first layer whose numbers are not finite.
+
+    Args:
+        model: A HeadModel.
+        batch: What was run.
+        prefix: What its blocks returned.
+        outputs: By site, its heads' outputs [rows, query, heads, head_dim].
+
+    Raises:
+        InputError: there is one.
+    """
     masks = batch.query_mask
     for site in prefix.sites:
         stages = [("heads' outputs", outputs[site])] if site in outputs else []

@@ -5,7 +5,7 @@ read but recognises.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from headwidgets.jobs import blocking
 from headwidgets.models.memory import ran_out, reason, release
 from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.models.sampling import Pace
-from headwidgets.provenance import data_fingerprint, made
+from headwidgets.provenance import checked_seed, data_fingerprint, made
 from headwidgets.text.examples import Example, as_texts
 from headwidgets.text.labels import as_labels, class_names, labels_from
 
@@ -83,7 +83,8 @@ def attack(
         Cancelled: told to stop.
     """
     expect_model(model)
-    found = list(triggers)
+    seed = checked_seed(seed)
+    found = list(triggers) if isinstance(triggers, Iterable) else []
     if not found or not all(isinstance(t, Trigger) for t in found):
         raise InputError("expected at least one trigger; hw.attribution.find_triggers finds them")
     if targets.task_of(model) != "classes":
@@ -92,6 +93,8 @@ def attack(
         raise InputError(
             f"expected controls as at least {LEAST_DRAWS} draws (fewer give no band), or 0 for none, got {controls!r}"
         )
+    if isinstance(examples, bool) or not isinstance(examples, (int, np.integer)) or examples < 0:
+        raise InputError(f"expected examples as the number of changed predictions to keep, from 0 on, got {examples!r}")
     given = labels_from(texts, labels, model.model.config)
     listed = as_texts(texts)
     gold = as_labels(given, len(listed), model)

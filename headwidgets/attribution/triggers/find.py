@@ -22,7 +22,7 @@ from headwidgets.errors import InputError, UnsupportedError
 from headwidgets.jobs import blocking
 from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.models.sites import Site
-from headwidgets.provenance import made
+from headwidgets.provenance import checked_seed, made
 from headwidgets.text.examples import Example, as_texts
 from headwidgets.text.labels import as_labels, class_names, labels_from
 from headwidgets.text.tokens import token_labels
@@ -108,6 +108,9 @@ def find_triggers(
             f"triggers push texts from one class to another, and {type(model.model).__name__} does not put a text into "
             "one class; load a classifier with task='sequence-classification'"
         )
+    seed = checked_seed(seed)
+    if isinstance(stop_list, Iterable) and not isinstance(stop_list, str):
+        stop_list = list(stop_list)  # an iterator would be empty when it is counted
     stopped = _stop(stop_list)
     kind = "encoder" if "encoder" in model.kinds else "decoder"
     plan = Plan.of(model, output, "gauss-legendre", "auto", tolerance, None, kind)  # type: ignore[arg-type]
