@@ -208,3 +208,25 @@ def save(page: Page) -> None:
     """Save the notebook in front and wait until it is clean."""
     command(page, "docmanager:save")
     page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty", timeout=30_000)
+
+
+def settled(page: Page, quiet: float = 2.0) -> None:
+    """Wait until the outputs of the notebook in front have stayed the same for a while: pictures follow their widgets.
+
+    Args:
+        page: Where the notebook is.
+        quiet: How long, in seconds.
+    """
+    page.evaluate("() => { window.outputsOf = undefined }")
+    page.wait_for_function(
+        """quiet => {
+            const front = window.jupyterapp.shell.currentWidget.content;
+            const now = JSON.stringify([...front.model.cells].map(cell => cell.outputs?.toJSON?.() ?? null));
+            const before = window.outputsOf;
+            if (before?.now !== now) window.outputsOf = { now, since: performance.now() };
+            return before?.now === now && performance.now() - before.since > quiet;
+        }""",
+        arg=quiet * 1000,
+        polling=100,
+        timeout=60_000,
+    )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from .conftest import Lab, open_notebook, run_all, save, watched
+from .conftest import Lab, open_notebook, run_all, save, settled, watched
 
 pytestmark = pytest.mark.browser
 
@@ -92,7 +92,7 @@ def test_the_scatter_and_the_grid_follow_each_other_and_stay(page: Page, lab: La
     page.locator(f"{FRONT} .jp-OutputArea b", has_text="taylor").wait_for()
     page.locator(f"{FRONT} .bqplot").nth(1).locator(".object_grp path").nth(5).hover()
     page.locator(f"{FRONT} .jp-OutputArea b", has_text="attribution").wait_for()
-    page.wait_for_timeout(2_500)  # the saved outputs follow
+    settled(page)  # the saved outputs follow
     save(page)
     watch.assert_clean()
 

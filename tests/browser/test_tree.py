@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page
 
-from .conftest import Lab, command, open_notebook, run_all, save, watched
+from .conftest import Lab, command, open_notebook, run_all, save, settled, watched
 
 pytestmark = pytest.mark.browser
 
@@ -147,7 +147,7 @@ def test_lambda_words_and_keyboard(page: Page, lab: Lab):
 
 def test_saved_and_reopened_without_a_kernel_the_tree_can_still_be_turned(page: Page, lab: Lab):
     opened(page, lab, "kept.ipynb")
-    page.wait_for_timeout(2_000)
+    settled(page)
     save(page)
     command(page, "notebook:shutdown-kernel")
     page.wait_for_timeout(500)
