@@ -153,7 +153,7 @@ class Comparison:
         return {
             "schema": SCHEMA,
             "document": "curves",
-            "title": "",
+            "title": "Pruning heads by ranking",
             "metric": self.metric,
             "x_label": "heads pruned",
             "total": self.heads,

@@ -47,6 +47,7 @@ class CurveView(HeadBox):
         from headwidgets.widgets.curves_figure import CurvesFigure
 
         self._figure: Any = CurvesFigure(self._current)
+        self._heading = ipywidgets.HTML(self._figure.heading(self._current))
         self._legend = ipywidgets.HTML(self._figure.legend(self._current))
         self._menu = ipywidgets.Dropdown(
             description="Interval of",
@@ -54,7 +55,7 @@ class CurveView(HeadBox):
             layout={"width": "auto", "max_width": "420px"},
         )
         self._fill_menu()
-        super().__init__([self._figure.figure, self._menu, self._legend], **options)
+        super().__init__([self._heading, self._figure.figure, self._menu, self._legend], **options)
         self._figure.on_hover(self._hovered)
         self._menu.observe(self._menu_chosen, "value")
         self.observe(self._highlight, "highlighted")
@@ -85,6 +86,7 @@ class CurveView(HeadBox):
             self.highlighted = ""
         self._fill_menu()
         if self._figure is not None:
+            self._heading.value = self._figure.heading(self._current)
             self._legend.value = self._figure.legend(self._current, self.highlighted)
             self._figure.show(self._current, self.highlighted)
         self._refresh_soon()

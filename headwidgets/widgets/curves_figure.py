@@ -100,7 +100,8 @@ class CurvesFigure:
             self._x.min, self._x.max = -0.01 * total, 1.01 * total
         low, high = _range(document)
         with self._y.hold_sync():
-            self._y.min, self._y.max = factor * low, factor * high
+            # half a point stands out where a curve runs along the edge
+            self._y.min, self._y.max = factor * low, factor * (high + 0.015 * (high - low))
         self._axes[0].label = document["x_label"]
         self._axes[1].label = f"{metric} (%)" if factor == 100 else metric
         full = document["baseline"]
@@ -183,6 +184,13 @@ class CurvesFigure:
         for own, band in self._bands.items():
             if own not in self._controls:
                 band.visible = own == name and len(band.x) > 1
+
+    @staticmethod
+    def heading(document: dict[str, Any]) -> str:
+        """The title over the figure as HTML, escaped; empty for none."""
+        title = html.escape(document["title"])
+        style = f"font:bold 14px/1.4 {_FONT};color:var(--jp-ui-font-color1, inherit)"
+        return f"<div style='{style}'>{title}</div>" if title else ""
 
     @staticmethod
     def legend(document: dict[str, Any], highlighted: str = "") -> str:

@@ -47,6 +47,15 @@ def test_every_curve_is_a_line_and_the_random_orders_a_band():
     assert [axis.label for axis in figure._axes] == ["heads pruned", "accuracy (%)"]
 
 
+def test_the_title_stands_over_the_live_chart_and_a_curve_along_the_edge_is_not_cut():
+    view = hw.CurveView(comparison())
+    assert "Pruning heads by ranking" in view.children[0].value
+    assert hw.CurveView(comparison(), title=HOSTILE).children[0].value.count("&lt;img") == 1
+    assert hw.CurveView(comparison(), title="").children[0].value == ""
+    sure = {"sure": PruningCurve([0, 8], [estimate(1.0, False), estimate(0.9)], HEADS, "x")}
+    assert 100 < hw.CurveView(sure)._figure._y.max < 105
+
+
 def test_one_curve_at_a_time_shows_its_interval():
     view = hw.CurveView(comparison())
     view.highlighted = "taylor"
