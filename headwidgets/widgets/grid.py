@@ -250,14 +250,14 @@ def _measurements(scores: Any, name: str, unit: str, kind: str) -> Iterable[dict
 
 def _from_head_scores(scores: Any) -> dict[str, ScoreLayer]:
     stderr = getattr(scores, "stderr", None) or {}
-    unit = _shown_unit(scores)
+    unit = shown_unit(scores)
     return {
         kind: _layer(values, stderr.get(kind), str(scores.name), unit, int(scores.n or 0))
         for kind, values in scores.values.items()
     }
 
 
-def _shown_unit(scores: Any) -> str:
+def shown_unit(scores: Any) -> str:
     """The unit, or for a pure number what it is a number of: a legend that says only "attribution" says little."""
     if scores.unit:
         return str(scores.unit)

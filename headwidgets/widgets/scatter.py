@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from headwidgets.errors import InputError
 from headwidgets.scores import KIND_ORDER, Head, HeadScores
 from headwidgets.widgets.boxes import HeadBox
-from headwidgets.widgets.grid import HeadGrid
+from headwidgets.widgets.grid import HeadGrid, shown_unit
 from headwidgets.widgets.heads import Heads, Shapes, to_wire
 from headwidgets.widgets.linking import follow
 
@@ -69,7 +69,8 @@ class ImportanceScatter(HeadBox):
             TypeError: an option is not known.
         """
         self.correlation = _correlation(scores_a, scores_b, names=names, kind=kind, seed=seed, samples=samples)
-        self._current = {**self.correlation.document(), "title": title}
+        units = dict(zip(("x_unit", "y_unit"), map(shown_unit, self.correlation.scores), strict=True))
+        self._current = {**self.correlation.document(), **units, "title": title}
         self._heads = [Head(KIND_ORDER[k], int(layer), int(index)) for k, layer, index in self._current["heads"]]
         self._place = {head: place for place, head in enumerate(self._heads)}
         self.shapes = _shapes(self.correlation.scores, {head.kind for head in self._heads})

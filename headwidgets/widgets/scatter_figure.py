@@ -33,7 +33,7 @@ class ScatterFigure:
             scales=self._scales,
             colors=[_FAINT_LINE],
             stroke_width=1,
-            visible=self._n <= _MOST_BARS and (document["x_error"] is not None or document["y_error"] is not None),
+            visible=_has_bars(document),
         )
         style = {"color": INK, "tick_style": {"font-size": "11px"}, "grid_color": GRID}
         self._axes = [
@@ -104,9 +104,10 @@ class ScatterFigure:
             parts.append(f"r at most {_interval(c['ceiling'])}, as far as each agrees with itself")
         small = "font-size:11px;color:var(--jp-ui-font-color2, #808080)"
         lines.append(f'<span style="{small}">{html.escape(" · ".join(parts))}</span>')
+        bars = "Thin lines: one standard error. " if _has_bars(document) else ""
         lines.append(
-            f'<span style="{small}">95 % intervals, bootstrap over {html.escape(c["resampled"])}. By keyboard: choose '
-            "heads in the grid.</span>"
+            f'<span style="{small}">95 % intervals, bootstrap over {html.escape(c["resampled"])}. {bars}By keyboard: '
+            "choose heads in the grid.</span>"
         )
         body = "<br>".join(lines)
         return f"<div style='font:13px/1.5 {_FONT};color:var(--jp-ui-font-color1, inherit)'>{body}</div>"
@@ -166,6 +167,10 @@ class ScatterFigure:
             *(*self._axes, *self._scales.values(), self._brush, self._pan, self.figure),
         ):
             part.close()
+
+
+def _has_bars(document: dict[str, Any]) -> bool:
+    return len(document["heads"]) <= _MOST_BARS and any(document[f"{axis}_error"] is not None for axis in ("x", "y"))
 
 
 def _interval(found: Any) -> str:

@@ -41,6 +41,29 @@ def test_it_shows_the_correlation_of_both_scores():
     assert hw.ImportanceScatter(found).correlation is found
 
 
+def test_axes_say_what_a_number_without_unit_is_as_the_grid_does():
+    scores = [
+        HeadScores(
+            {"encoder": values},
+            name=name,
+            n=9,
+            stderr={"encoder": 0.1 * A},
+            provenance={"model": "demo", "version": "0", "settings": settings},
+        )
+        for values, name, settings in (
+            (A, "attribution", {"output": "probability"}),
+            (B, "confidence", {"method": "confidence"}),
+        )
+    ]
+    scatter = hw.ImportanceScatter(*scores, samples=100)
+    titles = ["attribution (probability)", "confidence (attention weight)"]
+    assert [axis.label for axis in scatter._figure._axes] == titles
+    picture = scatter.picture()
+    assert [f"{picture[axis + '_name']} ({picture[axis + '_unit']})" for axis in "xy"] == titles
+    assert "Thin lines: one standard error." in scatter.children[0].value
+    assert "Thin lines" not in scatter_of().children[0].value
+
+
 def test_brushing_chooses_heads_in_the_grid_those_that_matter_most_first():
     scatter = scatter_of()
     brushed(scatter, 3, 8, 20)
