@@ -18,6 +18,9 @@ from headwidgets.wire.documents import KindName, Provenance
 
 Floats = NDArray[np.float64]
 _SAMPLES = 1000
+SHARE = "share of the difference"
+"""Unit of effects that are divided by the difference of the two runs."""
+
 _ZERO = 1e-6
 """A mean difference of the two runs, relative to the metric's size, below which effects are not divided by it."""
 
@@ -186,12 +189,12 @@ class Patching:
         if effects is None:
             return None
         if not self.normalised:
-            return self._scores(method, np.full_like(effects, np.nan), None, "")
+            return self._scores(method, np.full_like(effects, np.nan), None, SHARE)
         total = float(self.difference.sum())
         residuals = effects - effects.sum(0) / total * self.difference[:, None]
         n = self.n
         error = np.sqrt(n / (n - 1) * (residuals**2).sum(0)) / abs(total) if n > 1 else None
-        return self._scores(method, effects / (total / n), error, "")
+        return self._scores(method, effects / (total / n), error, SHARE)
 
     def _raw(self, method: str) -> HeadScores | None:
         effects = self.effects.get(method)
