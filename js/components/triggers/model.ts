@@ -48,6 +48,11 @@ export interface Column {
 }
 
 export const ALL = "all texts";
+
+/** "1 text", "2 texts". */
+export function counted(n: number, what: string): string {
+  return `${n} ${what}${n === 1 ? "" : "s"}`;
+}
 /** Up to this many classes each has a column. */
 export const MOST_COLUMNS = 3;
 
@@ -247,8 +252,8 @@ export function subtitleOf(view: TableView): string {
   const texts = rows[0]?.outcomes[0]?.n;
   const count = `${rows.length} ${rows.length === 1 ? "trigger" : "triggers"}`;
   const skipped = document.skipped > 0 ? ` (${document.skipped} gave nothing)` : "";
-  const from = document.searched > 0 ? `found in ${document.searched} texts${skipped}` : "";
-  const tested = texts === undefined ? "" : `put into ${texts} texts`;
+  const from = document.searched > 0 ? `found in ${counted(document.searched, "text")}${skipped}` : "";
+  const tested = texts === undefined ? "" : `put into ${counted(texts, "text")}`;
   return [[count, from].filter(Boolean).join(" "), tested].filter(Boolean).join(", ");
 }
 

@@ -13,6 +13,7 @@ import {
   type Column,
   cellText,
   changeText,
+  counted,
   nextSort,
   type Outcome,
   outcomeSentence,
@@ -214,8 +215,10 @@ export function mount(
     const { changed, moved, skipped } = row.row;
     const to = moved.map(({ label, n }) => `${n} to ${label}`).join(", ");
     const parts = [
-      changed === 0 ? "No prediction changed" : `${changed} predictions changed: ${to}`,
-      skipped > 0 ? `${skipped} texts had no room for it and are left out` : "",
+      changed === 0 ? "No prediction changed" : `${counted(changed, "prediction")} changed: ${to}`,
+      skipped === 0
+        ? ""
+        : `${counted(skipped, "text")} had no room for it and ${skipped === 1 ? "is" : "are"} left out`,
     ];
     return h("div", { class: "hw-muted" }, `${parts.filter(Boolean).join(". ")}.`);
   }
