@@ -12,6 +12,8 @@ from headwidgets.attribution import Patching, importance, patch
 from headwidgets.attribution.patching.pairs import corresponding
 from headwidgets.errors import Cancelled, InputError, UnsupportedError
 from headwidgets.models.interventions import Replace, record
+from headwidgets.scores import Head
+from headwidgets.statistics import spearman
 from headwidgets.text.examples import Batch
 from tests.models.tiny import made, make, tokenizer
 
@@ -252,6 +254,35 @@ def test_the_agreement_is_of_means_over_heads():
     np.testing.assert_allclose(frame["exact_raw"], exact)
     with pytest.raises(InputError, match="exact was not measured"):
         _ = patch(model, CLEAN, CORRUPTED, answers=("sat", "ran"), method="gradient").agreement
+
+
+def test_the_interval_of_the_agreement_lies_about_its_value_and_covers():
+    """What pairs add to heads is shared by both methods: bootstrap draws of rho lie above it, by themselves."""
+    generator = np.random.default_rng(0)
+    heads, pairs, times = 72, 16, 30
+    true = 0.1 * generator.standard_t(3, heads)
+
+    def drawn() -> tuple[np.ndarray, np.ndarray]:
+        shared = 0.4 * generator.normal(size=(pairs, heads))
+        other = 0.9 * (true + shared) + 0.12 * generator.normal(size=(pairs, heads))
+        return true + shared, other
+
+    usual = np.mean([spearman(*(x.mean(0) for x in drawn())) for _ in range(400)])
+    covered = 0
+    for _ in range(times):
+        exact, gradient = drawn()
+        found = Patching(
+            heads=[Head("encoder", i // 12, i % 12) for i in range(heads)], shapes={"encoder": (6, 12)},
+            effects={"exact": exact, "gradient": gradient}, clean=np.ones(pairs), corrupted=np.zeros(pairs),
+            numbers=range(pairs), skipped={}, metric="m", metric_unit="", direction="denoising", provenance=None,
+            fingerprint="",
+        ).agreement  # fmt: skip
+        for one in (found.pearson, found.spearman):
+            low, value, high = np.arctanh([one.low, one.value, one.high])
+            assert value == pytest.approx((low + high) / 2)
+        assert found.slope.low < found.slope.value < found.slope.high
+        covered += found.spearman.low <= usual <= found.spearman.high
+    assert 0.8 * times <= covered
 
 
 def test_a_metric_that_does_not_differ_gives_no_shares():

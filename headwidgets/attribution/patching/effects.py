@@ -27,7 +27,7 @@ _ZERO = 1e-6
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far approximate effects agree with exact ones, over heads; intervals are 95 %, over pairs (bootstrap).
+    """How far approximate effects agree with exact ones, over heads; intervals are 95 %, over pairs (bootstrap spread).
 
     Attributes:
         pearson: Of the heads' mean effects.
@@ -246,12 +246,13 @@ class Patching:
         draws = np.full((3, _SAMPLES), np.nan)
         if self.n > 1:
             generator = np.random.default_rng(self.seed)
-            for i in range(_SAMPLES):
-                drawn = np.bincount(generator.integers(0, self.n, self.n), minlength=self.n) / self.n
-                draws[:, i] = _compared(drawn @ exact, drawn @ gradient)
+            drawn = [np.bincount(generator.integers(0, self.n, self.n), minlength=self.n) for _ in range(_SAMPLES)]
+            share = np.array(drawn) / self.n
+            draws = _compared(share @ exact, share @ gradient)
+        values = _compared(own[None], other[None])[:, 0].tolist()
         pearson, spearman, slope = (
-            Interval(value, *statistics.percentile_interval(some))
-            for value, some in zip(_compared(own, other), draws, strict=True)
+            Interval(value, *_around(value, some, self.n, bounded=i < 2))
+            for i, (value, some) in enumerate(zip(values, draws, strict=True))
         )
         return Agreement(
             pearson=pearson,
@@ -301,7 +302,27 @@ class Patching:
         )
 
 
-def _compared(exact: Floats, gradient: Floats) -> tuple[float, float, float]:
-    square = float((gradient**2).sum())
-    slope = float((exact * gradient).sum()) / square if square > 0 else math.nan
-    return statistics.pearson(exact, gradient), statistics.spearman(exact, gradient), slope
+def _around(value: float, draws: Floats, n: int, *, bounded: bool) -> tuple[float, float]:
+    """The interval about a value by the spread of its bootstrap draws and Student's t of n pairs.
+
+    Draws of a correlation do not lie about the value: what single pairs add to heads' effects is shared by both
+    methods, and drawing pairs anew adds it once more. So their quantiles are not used (nor a correction
+    of their bias, which covers too little then), only their spread; that of correlations on Fisher's z scale.
+    """
+    kept = draws[np.isfinite(draws)]
+    if len(kept) < 2 or not math.isfinite(value):
+        return math.nan, math.nan
+    most = 1 - 1e-12
+    wide = np.arctanh(np.clip([value, *kept], -most, most)) if bounded else np.array([value, *kept])
+    half = statistics.t_value(n - 1) * float(wide[1:].std(ddof=1))
+    low, high = float(wide[0]) - half, float(wide[0]) + half
+    return (min(value, math.tanh(low)), max(value, math.tanh(high))) if bounded else (low, high)
+
+
+def _compared(exact: Floats, gradient: Floats) -> Floats:
+    """Pearson, Spearman and slope [3, draws] of effects [draws, heads]."""
+    square = (gradient**2).sum(-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        slope = np.where(square > 0, (exact * gradient).sum(-1) / square, np.nan)
+    ranked = statistics.ranks(exact), statistics.ranks(gradient)
+    return np.stack([statistics.pearson_rows(exact, gradient), statistics.pearson_rows(*ranked), slope])
