@@ -174,6 +174,9 @@ def correlate(
         names: What to call the two, for example the tasks; by default the scores' names, told apart where they are
             the same.
 
+    Returns:
+        A `Correlation`: r, the rank correlation and r within layers, each with its 95 % interval, and the ceiling.
+
     Raises:
         InputError: not the same heads, fewer than four measured by both, or scores that are the same for all.
     """
@@ -228,6 +231,9 @@ def compare_correlations(
         second: Another one; usually one of its scores is the same (is a closer to b than to c?).
         seed: Of everything that is drawn.
         samples: Bootstrap draws.
+
+    Returns:
+        A `CorrelationDifference`: first less second, with 95 % intervals of the difference.
 
     Raises:
         InputError: not correlations of the same heads.

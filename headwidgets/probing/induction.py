@@ -52,6 +52,9 @@ def induction(
         InputError: numbers that do not fit, or more tokens than the model reads or knows.
         UnsupportedError: an encoder-decoder, whose decoder does not repeat its source; a model without maps.
         Cancelled: told to stop.
+
+    Reference:
+        Olsson et al.: In-context Learning and Induction Heads, 2022, arXiv 2209.11895.
     """
     expect_model(model)
     examples = repeated(model, n=n, length=length, seed=seed)
@@ -89,6 +92,10 @@ def repeated(model: HeadModel, *, n: int = 16, length: int = 25, seed: int = 0, 
         broken: The first copy is other tokens, none of them in the second: nothing is repeated. The second copies are
             those of the same call with False, so the two lists are clean and corrupted texts for
             `headwidgets.attribution.patch`.
+
+    Returns:
+        `n` encoded texts, each begin marks, two copies of `length` tokens, end marks; `HeadModel.attend` and others
+        take them as texts.
 
     Raises:
         InputError: numbers that do not fit, or more tokens than the model reads or knows.

@@ -222,6 +222,9 @@ def compare(
         on_partial: Gets what is known after each curve.
         cancel: Says whether to stop.
 
+    Returns:
+        A `Comparison`: curves, areas in the unit of the metric, and paired differences, each with a 95 % interval.
+
     Raises:
         InputError: rankings of different heads, counts, texts or labels that do not fit.
         Cancelled: told to stop.

@@ -85,6 +85,9 @@ def pruning_order(model: Any, ranking: HeadScores | Iterable[Any]) -> list[Head]
         model: A HeadModel.
         ranking: `HeadScores`, or heads with the most important first.
 
+    Returns:
+        Every head of the ranking that the model has, once; the first is pruned first.
+
     Raises:
         InputError: no heads, a head twice, or one that does not exist.
     """
@@ -107,7 +110,15 @@ def pruning_order(model: Any, ranking: HeadScores | Iterable[Any]) -> list[Head]
 
 
 def default_counts(n_heads: int, points: int = _POINTS) -> list[int]:
-    """Evenly spaced counts from 0 to all heads, at most `points` of them."""
+    """Evenly spaced counts from 0 to all heads, at most `points` of them.
+
+    Args:
+        n_heads: Heads that can be pruned.
+        points: How many counts, at most.
+
+    Returns:
+        Numbers of heads, ascending, 0 and `n_heads` among them.
+    """
     steps = min(points - 1, n_heads)
     return sorted({round(i * n_heads / steps) for i in range(steps + 1)})
 
@@ -134,6 +145,12 @@ def evaluator(model: Any, texts: Any, labels: Any = None, metric: Metric = "accu
         labels: See there.
         metric: See there.
         options: ``seed=``, ``reference=``, ``column=``.
+
+    Returns:
+        An `Evaluator`: ``exact(heads)`` is an `Estimate`, as `HeadModel.evaluate` gives one.
+
+    Raises:
+        InputError: texts, labels or an option that does not fit.
     """
     return Evaluator(model, texts, labels, metric, **options)
 
@@ -171,6 +188,9 @@ def curve(
         on_progress: Gets texts evaluated and to evaluate, over all counts.
         on_partial: Gets the curve so far after each count.
         cancel: Says whether to stop.
+
+    Returns:
+        A `PruningCurve`: by count the metric, its 95 % interval for new texts, and the paired change to the full model.
 
     Raises:
         InputError: a ranking, count, text or label that does not fit.

@@ -109,6 +109,9 @@ def ablate(
         InputError: labels or options that do not fit.
         MemoryLimitError: not even one text with one head fits.
         Cancelled: told to stop.
+
+    Reference:
+        Michel, Levy, Neubig: Are Sixteen Heads Really Better than One?, NeurIPS 2019, section 3.2, arXiv 1905.10650.
     """
     expect_model(model)
     return _Work(model, texts, labels, ablation, reference, seed).run(on_progress, on_partial, cancel)

@@ -83,6 +83,9 @@ def measure(
         UnsupportedError: quantised weights.
         MemoryLimitError: a single text does not fit.
         Cancelled: told to stop.
+
+    Reference:
+        Michel, Levy, Neubig: Are Sixteen Heads Really Better than One?, NeurIPS 2019, section 4.1, arXiv 1905.10650.
     """
     if level not in LEVELS:
         raise InputError(f"expected level to be one of {', '.join(LEVELS)}, got {level!r}")

@@ -79,6 +79,12 @@ def patch(
         UnsupportedError: no prediction to read, or a gradient through quantised weights.
         MemoryLimitError: a single pass does not fit.
         Cancelled: told to stop.
+
+    Reference:
+        Exact: Vig et al.: Investigating Gender Bias in Language Models Using Causal Mediation Analysis, NeurIPS 2020;
+        Meng, Bau, Andonian, Belinkov: Locating and Editing Factual Associations in GPT, NeurIPS 2022. By the gradient:
+        Nanda: Attribution Patching, 2023; Syed, Rager, Conmy: Attribution Patching Outperforms Automated Circuit
+        Discovery, 2023, arXiv 2310.10348.
     """
     expect_model(model)
     for name, value, known in (

@@ -81,6 +81,9 @@ def attack(
         InputError: no triggers, triggers of pairs for single texts, labels that do not fit, too few controls.
         UnsupportedError: not a classifier of texts.
         Cancelled: told to stop.
+
+    Reference:
+        Hao, Dong, Wei, Xu: Self-Attention Attribution, AAAI 2021, on adversarial triggers; the controls are ours.
     """
     expect_model(model)
     seed = checked_seed(seed)
