@@ -230,3 +230,18 @@ def settled(page: Page, quiet: float = 2.0) -> None:
         polling=100,
         timeout=60_000,
     )
+
+
+def pictured(page: Page) -> None:
+    """Wait until every widget of the notebook in front has its picture beside it, as it will be saved."""
+    page.wait_for_function(
+        """() => {
+            const front = window.jupyterapp.shell.currentWidget.content;
+            const outputs = [...front.model.cells].flatMap(cell => cell.outputs?.toJSON?.() ?? []);
+            const views = outputs.map(out => out.data ?? {})
+                .filter(data => 'application/vnd.jupyter.widget-view+json' in data);
+            return views.length > 0 && views.every(data => 'image/png' in data);
+        }""",
+        polling=200,
+        timeout=60_000,
+    )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page
 
-from .conftest import Lab, command, open_notebook, run_all, save, settled, watched
+from .conftest import Lab, command, open_notebook, pictured, run_all, save, watched
 
 pytestmark = pytest.mark.browser
 
@@ -63,7 +63,7 @@ def reopened(browser: Browser, lab: Lab) -> Path:
     run_all(page, timeout=240_000)
     for name in ("hw-grid", "hw-attention", "hw-attribution", "hw-pruning"):
         page.locator(f"{FRONT} .{name}").first.wait_for(state="attached")
-    settled(page, 3)  # curves fill, and the saved outputs follow
+    pictured(page)
     save(page)
     watch.assert_clean()
     command(page, "notebook:shutdown-kernel")
