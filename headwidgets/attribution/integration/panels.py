@@ -28,6 +28,9 @@ MOST = 1260
 _SHARE = 1 / 32
 """A piece may have this part of the error at least, however short it is."""
 _LARGEST = 10.0
+_TRIED, _AHEAD, _FAR = 10, 1 / 8, 2.0
+"""Between kinks, a row is given up when so many pieces have settled no more than this part of the path, and the error
+over the whole of it was more than so many times the bound: kinks then stand too close for the points that there are."""
 
 
 def bisect(work: "_Work", rows: list[int], careful: bool = False) -> None:
@@ -46,6 +49,8 @@ def bisect(work: "_Work", rows: list[int], careful: bool = False) -> None:
     total = torch.zeros_like(work.maps)
     error = np.zeros(len(work.change))
     spent = np.zeros(len(work.change), dtype=np.int64)
+    ahead, whole = np.zeros(len(work.change)), np.zeros(len(work.change))
+    hopeless: list[int] = []
     largest = sizes(work.maps)
     allowed, noise = work.allowed, work.noise
     while waiting:
@@ -59,19 +64,28 @@ def bisect(work: "_Work", rows: list[int], careful: bool = False) -> None:
             # the finer rule is far better than the difference of the two says, once that is small (QUADPACK's estimate)
             own = off[row] * (1.0 if careful else min(1.0, (200 * off[row] / max(size[row], 1e-30)) ** 0.5))
             bound = min(allowed[row], _LARGEST * work.tolerance * largest[row]) + noise[row]
+            if high - low == 1.0:
+                whole[row] = own / bound
             if own <= bound / 2 * max(high - low, _SHARE) or spent[row] >= (MOST // 2 if careful else MOST):
                 total[row] += maps[row]
                 error[row] += own
+                ahead[row] += high - low
             else:
                 middle = (low + high) / 2
                 waiting[row] += [(middle, high), (low, middle)]
+            late = careful and spent[row] == _TRIED * (2 * POINTS + 1) and ahead[row] <= _AHEAD and whole[row] > _FAR
+            if late and waiting[row]:
+                hopeless.append(row)
+                waiting[row].clear()
+                error[row] = np.inf
             if not waiting[row]:
                 del waiting[row]
     work.steps[rows] += spent[rows]
     work.judge(rows, total, error)
     # where the points ran out, the pieces done last are coarse: what was there before may be the better result
     off, before = np.abs(totals(total) - work.change), np.abs(totals(work.maps) - work.change)
-    work.put([row for row in rows if work.settled[row] or off[row] <= before[row]], total)
+    better = (row for row in rows if work.settled[row] or off[row] <= before[row])
+    work.put([row for row in better if row not in hopeless], total)
 
 
 def _sums(integrand: "Integrand", spans: dict[int, Span]) -> tuple[Tensor, Tensor]:
