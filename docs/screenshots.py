@@ -29,10 +29,25 @@ WIDGETS = {
     "grid": "widget = hw.HeadGrid(scores, selected=scores[0].ranking()[:1])",
     "attention": "widget = hw.AttentionView(model, text, selected=[hw.Head('encoder', 1, 8)])",
     "attribution": "widget = hw.AttributionView(model, text, view='both')",
+    "norm": "widget = hw.AttentionView(model, text, view='norm', selected=[hw.Head('encoder', 1, 8)])",
+    "tree": "widget = hw.AttributionTree(model, text, threshold=0.3, wait=None)",
+    "scatter": """log_odds = hw.attribution.importance(model, *ranked_on, output="log-odds")
+relevance = hw.attribution.importance(model, *ranked_on, method="relevance")
+widget = hw.ImportanceScatter(log_odds, relevance, names=("attribution", "relevance"))""",
+    "curves": """rankings = {"attribution": scores[0], "confidence": scores[1]}
+fewer = (judged_on[0][:60], judged_on[1][:60])
+compared = hw.pruning.compare(model, rankings, *fewer, counts=range(0, 73, 12), random=5)
+widget = hw.CurveView(compared, title="Two rankings and five random orders", highlighted="attribution")""",
+    "triggers": """found = hw.attribution.find_triggers(model, *ranked_on, n=3)
+result = hw.attribution.attack(model, found, judged_on[0][:60], judged_on[1][:60])
+most = max(range(len(result)), key=lambda i: result[i].changed)
+widget = hw.TriggerTable(result, sort="outcome:0", selected=most)""",
     "pruning": "widget = hw.PruningExplorer(model, *judged_on, **pruning)",
     "explore": "widget = hw.explore(model, *shown, pruning=pruning)",
 }
 WIDTH = 1000
+WIDER = {"triggers": 1160}
+"""Of the window, in CSS pixels; a table with its details needs more."""
 HEIGHT = 2400
 MARGIN = 24
 MOST_BYTES = 250_000
@@ -52,7 +67,8 @@ def _themed(page: Page, theme: str) -> None:
 def _output(page: Page, cell: int) -> Locator:
     """The output of a cell, once it is on the page: cells out of sight are not."""
     page.evaluate(f"() => window.jupyterapp.shell.currentWidget.content.scrollToItem({cell}, 'start')")
-    output = page.locator(f".jp-Cell[data-windowed-list-index='{cell}'] .jp-OutputArea-output:has(.hw-root)").last
+    ours = ".jp-OutputArea-output:has(.hw-root, .hw-curve)"
+    output = page.locator(f".jp-Cell[data-windowed-list-index='{cell}'] {ours}").last
     output.wait_for()
     return output
 
@@ -100,6 +116,7 @@ def main() -> None:
         run_all(page, timeout=600_000)
         for theme in ("Light", "Dark"):
             for cell, name in enumerate(names, 1):
+                page.set_viewport_size({"width": WIDER.get(name, WIDTH), "height": HEIGHT})
                 output = _output(page, cell)
                 _themed(page, theme)
                 page.mouse.move(2, 2)
