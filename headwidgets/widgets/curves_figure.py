@@ -27,6 +27,8 @@ _OUTLINES = {
     "ellipse": '<ellipse cx="17" cy="7" rx="5" ry="2.8"/>',
 }
 _LEAST_SPAN = 0.1
+_FEW = 12
+"""Counts that get a tick each."""
 _FONT = 'Helvetica, Arial, "Liberation Sans", sans-serif'
 
 
@@ -103,6 +105,8 @@ class CurvesFigure:
             # half a point stands out where a curve runs along the edge
             self._y.min, self._y.max = factor * low, factor * (high + 0.015 * (high - low))
         self._axes[0].label = document["x_label"]
+        # between whole numbers of heads there is nothing: few of them get a tick each
+        self._axes[0].tick_values = np.arange(total + 1) if total <= _FEW else None
         self._axes[1].label = f"{metric} (%)" if factor == 100 else metric
         full = document["baseline"]
         self._full.visible = full is not None

@@ -129,6 +129,9 @@ export class SavedRenderer extends Panel implements IRenderMime.IRenderer {
   ) {
     super();
     this.addClass("hw-output");
+    // A composed widget has controls of ipywidgets beside ours: no key typed in it is a command of the notebook.
+    for (const type of ["keydown", "keypress", "keyup"])
+      this.node.addEventListener(type, (event) => event.stopPropagation());
   }
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {

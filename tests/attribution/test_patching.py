@@ -256,6 +256,12 @@ def test_the_agreement_is_of_means_over_heads():
         _ = patch(model, CLEAN, CORRUPTED, answers=("sat", "ran"), method="gradient").agreement
 
 
+def test_one_pair_gives_an_agreement_without_an_interval():
+    found = patch(made("gpt2", "causal"), CLEAN[:1], CORRUPTED[:1], answers=("sat", "ran"))
+    assert "1 pair (which gives no interval)" in str(found.agreement)
+    assert "nan" not in str(found.agreement)
+
+
 def test_the_interval_of_the_agreement_lies_about_its_value_and_covers():
     """What pairs add to heads is shared by both methods: bootstrap draws of rho lie above it, by themselves."""
     generator = np.random.default_rng(0)

@@ -92,6 +92,19 @@ def test_the_scatter_and_the_grid_follow_each_other_and_stay(page: Page, lab: La
     page.locator(f"{FRONT} .jp-OutputArea b", has_text="taylor").wait_for()
     page.locator(f"{FRONT} .bqplot").nth(1).locator(".object_grp path").nth(5).hover()
     page.locator(f"{FRONT} .jp-OutputArea b", has_text="attribution").wait_for()
+
+    # keys pressed on its buttons and menus are no commands of the notebook
+    sources = "() => [...window.jupyterapp.shell.currentWidget.content.model.cells].map(c => c.sharedModel.getSource())"
+    before = page.evaluate(sources)
+    for control in (
+        page.get_by_role("button", name="pan and zoom"),
+        page.locator(f"{FRONT} .jp-OutputArea select", has_text="taylor"),
+    ):
+        control.focus()
+        for key in ("b", "d", "d", "x"):
+            page.keyboard.press(key)
+    page.wait_for_timeout(500)
+    assert page.evaluate(sources) == before
     settled(page)  # the saved outputs follow
     save(page)
     watch.assert_clean()

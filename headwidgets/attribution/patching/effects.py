@@ -53,12 +53,15 @@ class Agreement:
 
     def __str__(self) -> str:
         def shown(name: str, interval: Interval) -> str:
+            if math.isnan(interval.low):
+                return f"{name} {interval.value:.3f}"
             return f"{name} {interval.value:.3f} ({interval.low:.3f} to {interval.high:.3f})"
 
         numbers = (("r", self.pearson), ("rho", self.spearman), ("slope", self.slope))
         name = self.worst.label(with_kind=self.several_kinds)
         return (
-            f"{', '.join(shown(*each) for each in numbers)} over {self.heads} heads and {self.n} pairs; they differ "
+            f"{', '.join(shown(*each) for each in numbers)} over {self.heads} heads and "
+            f"{'1 pair (which gives no interval)' if self.n == 1 else f'{self.n} pairs'}; they differ "
             f"most at {name}: exact {self.exact:+.4f}, approximate {self.gradient:+.4f}"
         )
 
