@@ -35,6 +35,15 @@ def measure(n: int, random: int, threads: int = 2) -> tuple[hw.pruning.Compariso
     return compare(model, scores, *data.sst2("dev"), counts=COUNTS, random=random), seconds
 
 
+def _above(found: hw.pruning.Comparison, name: str, other: str) -> str:
+    """How much larger the area of one is, paired on the same sentences."""
+    ends = found.differences.get((name, other))
+    if ends is not None:
+        return f"{ends.value:+.3f} ({ends.low:+.3f} to {ends.high:+.3f})"
+    ends = found.differences.get((other, name))
+    return f"{-ends.value:+.3f} ({-ends.high:+.3f} to {-ends.low:+.3f})" if ends is not None else ""
+
+
 def report(found: hw.pruning.Comparison, seconds: dict[str, float], n: int) -> str:
     """Markdown tables: areas, accuracy by count, and where a curve falls below the random mean."""
     draws = found.random.draws if found.random else 0
@@ -45,16 +54,15 @@ def report(found: hw.pruning.Comparison, seconds: dict[str, float], n: int) -> s
         f"sentences, zero ablation, no retraining; the control is the mean of {draws} random orders. Area: mean "
         "accuracy over the share of heads pruned.",
         "",
-        "| ranking | seconds | area (95 %) | above random (95 %) | worse than random at |",
-        "| --- | --: | --- | --- | --- |",
+        "| ranking | seconds | area (95 %) | above random (95 %) | above attribution (95 %) | worse than random at |",
+        "| --- | --: | --- | --- | --- | --- |",
     ]
     for name, area in found.areas.items():
         shown = f"{area.value:.3f} ({area.low:.3f} to {area.high:.3f})"
-        difference = found.differences.get((name, "random orders"))
-        above = f"{difference.value:+.3f} ({difference.low:+.3f} to {difference.high:+.3f})" if difference else ""
+        above, than_first = (_above(found, name, other) for other in ("random orders", RANKINGS[0]))
         worse = ", ".join(map(str, found.worse_than_random(name))) or "nowhere" if name in found.curves else ""
         took = f"{seconds[name]:.0f}" if name in seconds else ""
-        lines.append(f"| {name} | {took} | {shown} | {above} | {worse} |")
+        lines.append(f"| {name} | {took} | {shown} | {above} | {than_first} | {worse} |")
     head = " | ".join(map(str, found.counts))
     lines += ["", f"| accuracy with this many pruned | {head} |", "| --- |" + " --: |" * len(found.counts)]
     for name, curve in found.curves.items():
