@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import nbclient
+import nbformat
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
@@ -19,7 +21,6 @@ demo.load = few"""
 @pytest.mark.timeout(LIMIT + 60)
 @pytest.mark.parametrize("path", [p for p in NOTEBOOKS if p.stem != QUICKSTART], ids=lambda p: p.stem)
 def test_a_notebook_runs_from_top_to_bottom(path: Path, tmp_path: Path, monkeypatch):
-    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
     monkeypatch.delenv("HEADWIDGETS_DATA", raising=False)
     content = nbformat.read(path, as_version=4)
     content.cells.insert(0, nbformat.v4.new_code_cell(FEW))
@@ -34,7 +35,7 @@ def test_a_notebook_runs_from_top_to_bottom(path: Path, tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_a_notebook_names_the_kernel_that_everybody_has_and_keeps_no_error(path: Path):
-    content = pytest.importorskip("nbformat").read(path, as_version=4)
+    content = nbformat.read(path, as_version=4)
     assert content.metadata["kernelspec"]["name"] == "python3"
     for cell in content.cells:
         assert all(output["output_type"] != "error" for output in cell.get("outputs", []))

@@ -117,7 +117,8 @@ def test_several_classes_and_values():
 
 
 def test_a_dataset_brings_its_labels():
-    datasets = pytest.importorskip("datasets", reason="the package is an extra of the tests")
+    import datasets
+
     model = calm("bert", "sequence")
     rows = datasets.Dataset.from_dict({"text": [TEXT, "a bird"], "label": [2, 0]})
     assert [one.target_ids for one in attribute(model, rows, target="gold", **FEW)] == [(2,), (0,)]
