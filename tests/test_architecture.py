@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "headwidgets"
 
-ENGINE = {"models", "text", "attribution", "probing", "pruning", "statistics"}
+ENGINE = {"models", "text", "attribution", "patterns", "probing", "pruning", "statistics"}
 """Rooms that may use torch and transformers."""
 
 ALLOWED = {

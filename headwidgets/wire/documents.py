@@ -27,6 +27,22 @@ from headwidgets.wire.basics import (
     Token,
     ViewName,
 )
+from headwidgets.wire.probing import (
+    HeadGroups,
+    HeadMapDocument,
+    PatternChart,
+    PatternsDocument,
+    PatternStatistic,
+    ProbeArc,
+    ProbeDocument,
+    ProbeRow,
+    ProbeScore,
+    ProbeSentence,
+    ProbeTree,
+    RoleEvidence,
+    RoleLayer,
+    RolesFile,
+)
 from headwidgets.wire.results import (
     AttributionFile,
     AttributionKind,
@@ -63,14 +79,28 @@ __all__ = [
     "EstimateData",
     "GridDocument",
     "GridPanel",
+    "HeadGroups",
     "HeadMap",
+    "HeadMapDocument",
     "HeadRef",
     "HeadsFile",
     "IntervalData",
     "KindName",
     "NamedCurve",
+    "PatternChart",
+    "PatternStatistic",
+    "PatternsDocument",
+    "ProbeArc",
+    "ProbeDocument",
+    "ProbeRow",
+    "ProbeScore",
+    "ProbeSentence",
+    "ProbeTree",
     "Provenance",
     "PruningDocument",
+    "RoleEvidence",
+    "RoleLayer",
+    "RolesFile",
     "ScatterDocument",
     "ScoreLayer",
     "ScoresFile",
@@ -125,6 +155,8 @@ class GridDocument(TypedDict):
     panels: list[GridPanel]
     selected: list[HeadRef]
     pruned: list[HeadRef]
+    roles: NotRequired[list[RoleLayer]]
+    """Drawn as categories in the cells, several to a cell, each with a colour and a pattern of its own."""
     provenance: Provenance | None
 
 
@@ -298,9 +330,12 @@ Document = (
     | ScatterDocument
     | CurvesDocument
     | TriggersDocument
+    | PatternsDocument
+    | HeadMapDocument
+    | ProbeDocument
     | DashboardDocument
 )
 
 
-HeadsFile = ScoresFile | AttributionFile
+HeadsFile = ScoresFile | AttributionFile | RolesFile
 """What results are saved as; the browser shows them as a document."""

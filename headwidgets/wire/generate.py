@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-SOURCES = tuple(HERE / f"{name}.py" for name in ("basics", "results", "documents", "messages"))
+SOURCES = tuple(HERE / f"{name}.py" for name in ("basics", "results", "probing", "documents", "messages"))
 """Where the protocol is declared, in the order in which it is written."""
 TARGET = HERE.parent.parent / "js" / "wire"
 

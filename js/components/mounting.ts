@@ -3,6 +3,7 @@
 import type { Document, HeadsFile } from "../wire/types.js";
 import { attributionFromResult } from "./attribution/from-result.js";
 import type { Component, StaticProps } from "./component.js";
+import { gridFromRoles } from "./grid/from-roles.js";
 import { gridFromScores } from "./grid/from-scores.js";
 
 type Named<N extends Document["document"]> = Extract<Document, { document: N }>;
@@ -11,9 +12,10 @@ type Mount<D> = (el: HTMLElement, props: StaticProps<D>) => Component<StaticProp
 /** By kind of document, the component that shows it. */
 export type Mounts = { readonly [N in Document["document"]]?: Mount<Named<N>> };
 
-/** A scores file is shown as a grid, an attribution's as the attribution view; every other document as itself. */
+/** A file of scores or of roles is shown as a grid, an attribution's as the attribution view; every other document as itself. */
 export function asDocument(document: Document | HeadsFile): Document {
   if (document.document === "scores") return gridFromScores(document);
+  if (document.document === "roles") return gridFromRoles(document);
   return document.document === "attribution-result" ? attributionFromResult(document) : document;
 }
 

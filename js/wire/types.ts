@@ -332,6 +332,197 @@ export interface TriggersDocument {
   readonly provenance: Provenance | null;
 }
 
+/** One number per head about where it looks. */
+export interface PatternStatistic {
+  readonly name: string;
+  /** The y axis in words, without the unit. */
+  readonly label: string;
+  readonly unit: string;
+  /** float32 [points]; NaN is not measured. */
+  readonly values: ArrayRef;
+  /** float32 [points] */
+  readonly stderr: ArrayRef | null;
+  /** What a head that looks everywhere alike would have; None where that has no meaning. */
+  readonly reference: number | null;
+  /** Texts. */
+  readonly n: number;
+}
+
+/** Statistics that share a y axis (Clark et al. 2019, figures 2 to 4). */
+export interface PatternChart {
+  readonly name: string;
+  /** The y axis in words. */
+  readonly label: string;
+  readonly unit: string;
+  /** Numbers of the statistics drawn in it, one colour and marker each. */
+  readonly statistics: readonly number[];
+}
+
+/** Layer curves of statistics; a point is a head. */
+export interface PatternsDocument {
+  readonly schema: number;
+  readonly document: "patterns";
+  readonly title: string;
+  /** int32 [points, 3]: kind (0 encoder, 1 decoder, 2 cross), layer, index. */
+  readonly heads: ArrayRef;
+  readonly statistics: readonly PatternStatistic[];
+  readonly charts: readonly PatternChart[];
+  /** The chart on show. */
+  readonly shown: number;
+  readonly selected: readonly HeadRef[];
+  readonly note: string;
+  readonly provenance: Provenance | null;
+}
+
+/** One way to colour points. */
+export interface HeadGroups {
+  /** For example `layer` or `role`. */
+  readonly name: string;
+  readonly labels: readonly string[];
+  /** Labels are ordered (layers): a ramp; else categories, told apart by shape as well as colour. */
+  readonly ordered: boolean;
+  /** int32 [points]: the label of each; -1 for none. */
+  readonly group: ArrayRef;
+}
+
+/** Heads laid out so that those that attend alike are near each other. */
+export interface HeadMapDocument {
+  readonly schema: number;
+  readonly document: "headmap";
+  readonly title: string;
+  /** int32 [points, 3]: kind, layer, index. */
+  readonly heads: ArrayRef;
+  /** float32 [points], in the unit of the distance. */
+  readonly x: ArrayRef;
+  readonly y: ArrayRef;
+  readonly unit: string;
+  /** Kruskal's normalised stress-1 of the layout: 0 is a perfect picture of the distances. */
+  readonly stress: number;
+  readonly groups: readonly HeadGroups[];
+  /** Which of `groups` colours the points. */
+  readonly shown: number;
+  readonly selected: readonly HeadRef[];
+  readonly note: string;
+  readonly provenance: Provenance | null;
+}
+
+/** A sentence that examples are drawn over. */
+export interface ProbeSentence {
+  readonly words: readonly string[];
+  /** Per word: no space stands before it. */
+  readonly glued: readonly boolean[];
+  readonly name: string;
+}
+
+/** One relation in one direction: its best head, and what it is measured against. */
+export interface ProbeRow {
+  readonly relation: string;
+  /** For example `dependent to head`. */
+  readonly direction: string;
+  /** Instances. */
+  readonly n: number;
+  /** None where no head is asked (a trained probe). */
+  readonly best: HeadRef | null;
+  readonly accuracy: IntervalData;
+  /** The best fixed offset. */
+  readonly baseline: number;
+  readonly offset: number;
+  /** Name of the strongest other baseline; empty when there is none. */
+  readonly strongest: string;
+  /** NaN is sent as -1. */
+  readonly strongest_accuracy: number;
+  /** In a few words: what may be said of the best head. */
+  readonly verdict: string;
+  readonly verdict_good: boolean;
+  /** Numbers of the examples of this row. */
+  readonly arcs: readonly number[];
+}
+
+/** One instance: from the source words the head should look at the target words. */
+export interface ProbeArc {
+  readonly sentence: number;
+  readonly source: readonly number[];
+  readonly target: readonly number[];
+}
+
+/** Gold against predicted tree of a sentence. */
+export interface ProbeTree {
+  readonly sentence: number;
+  /** Per word its head's position; -1 for the root. */
+  readonly gold: readonly number[];
+  readonly predicted: readonly number[];
+  /** Per word its gold label. */
+  readonly relations: readonly string[];
+}
+
+/** A trained probe or one of its controls. */
+export interface ProbeScore {
+  readonly name: string;
+  readonly accuracy: IntervalData;
+  readonly control: boolean;
+}
+
+/** What heads, or probes over them, find. */
+export interface ProbeDocument {
+  readonly schema: number;
+  readonly document: "probe";
+  readonly title: string;
+  /** What `accuracy` is, for example `accuracy` or `UAS`. */
+  readonly measure: string;
+  /** int32 [heads, 3]: kind, layer, index; 0 rows for a trained probe. */
+  readonly heads: ArrayRef;
+  readonly rows: readonly ProbeRow[];
+  /** float32 [rows, heads]: accuracy of every head. */
+  readonly table: ArrayRef;
+  readonly sentences: readonly ProbeSentence[];
+  readonly arcs: readonly ProbeArc[];
+  /** int32 [arcs, heads]: the word that each head points at; -1 for none. */
+  readonly predicted: ArrayRef;
+  readonly trees: readonly ProbeTree[];
+  /** Of a trained probe and its controls; empty for heads. */
+  readonly scores: readonly ProbeScore[];
+  /** The row whose examples are drawn; -1 for the trees. */
+  readonly shown: number;
+  /** The head whose arcs are drawn; the best of the row when None. */
+  readonly head: HeadRef | null;
+  readonly selected: readonly HeadRef[];
+  readonly note: string;
+  readonly provenance: Provenance | null;
+}
+
+/** One head in one role. */
+export interface RoleEvidence {
+  readonly head: HeadRef;
+  /** What was measured, in the unit of the rule. */
+  readonly value: number;
+  /** In a few words: what it rests on, for example `offset -1 in 97 % of tokens`. */
+  readonly about: string;
+}
+
+/** One role and the heads that have it. */
+export interface RoleLayer {
+  readonly name: string;
+  /** What a head must do to have it, in words. */
+  readonly rule: string;
+  readonly heads: readonly RoleEvidence[];
+  /** Heads that were looked at; all when absent. */
+  readonly measured?: number;
+}
+
+/** A `.heads` file that holds roles (`headwidgets.Roles.save`). */
+export interface RolesFile {
+  readonly schema: number;
+  readonly document: "roles";
+  readonly version: string;
+  readonly fingerprint: string | null;
+  /** By kind, [layers, heads]. */
+  readonly shapes: Readonly<Partial<Record<KindName, readonly number[]>>>;
+  readonly roles: readonly RoleLayer[];
+  readonly n: number;
+  readonly notes: readonly string[];
+  readonly provenance: Provenance | null;
+}
+
 /** One measurement of all heads of a kind. */
 export interface ScoreLayer {
   readonly name: string;
@@ -366,6 +557,8 @@ export interface GridDocument {
   readonly panels: readonly GridPanel[];
   readonly selected: readonly HeadRef[];
   readonly pruned: readonly HeadRef[];
+  /** Drawn as categories in the cells, several to a cell, each with a colour and a pattern of its own. */
+  readonly roles?: readonly RoleLayer[];
   readonly provenance: Provenance | null;
 }
 
@@ -522,10 +715,10 @@ export interface DashboardDocument {
   readonly parts: readonly (GridDocument | AttentionDocument | AttributionDocument | PruningDocument)[];
 }
 
-export type Document = GridDocument | AttentionDocument | AttributionDocument | PruningDocument | TreeDocument | ScatterDocument | CurvesDocument | TriggersDocument | DashboardDocument;
+export type Document = GridDocument | AttentionDocument | AttributionDocument | PruningDocument | TreeDocument | ScatterDocument | CurvesDocument | TriggersDocument | PatternsDocument | HeadMapDocument | ProbeDocument | DashboardDocument;
 
 /** What results are saved as; the browser shows them as a document. */
-export type HeadsFile = ScoresFile | AttributionFile;
+export type HeadsFile = ScoresFile | AttributionFile | RolesFile;
 
 /** Browser to Python: one head's map, please. */
 export interface HeadMapRequest {

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from headwidgets.attribution.importance.knockout import Trunk
-from headwidgets.attribution.importance.tally import Floats, Tally, chunks, singles
 from headwidgets.errors import Cancelled, InputError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.handlers import averaged
@@ -23,6 +22,7 @@ from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.models.outcomes import Questions, Verdict
 from headwidgets.models.recording import donor_of, means, overlay, record
 from headwidgets.models.sites import Site
+from headwidgets.models.tally import Floats, Tally, chunks, singles
 from headwidgets.provenance import data_fingerprint
 from headwidgets.scores import HeadScores
 from headwidgets.text.examples import Batch

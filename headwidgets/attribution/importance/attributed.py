@@ -6,7 +6,6 @@ from typing import Any, Literal
 import numpy as np
 
 from headwidgets.attribution import targets
-from headwidgets.attribution.importance.tally import Tally, chunks, singles
 from headwidgets.attribution.integration.integrate import Layer
 from headwidgets.attribution.integration.passes import Clean
 from headwidgets.attribution.paths import Output, Plan, walk
@@ -15,6 +14,7 @@ from headwidgets.errors import InputError
 from headwidgets.jobs import Cancel, Progress
 from headwidgets.models.model import HeadModel
 from headwidgets.models.sites import Site
+from headwidgets.models.tally import Tally, chunks, singles
 from headwidgets.scores import HeadScores
 from headwidgets.text.examples import Example, as_texts
 from headwidgets.text.labels import as_labels, labels_from

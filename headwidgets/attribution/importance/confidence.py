@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headwidgets.attribution.importance.tally import Tally, chunks, singles
 from headwidgets.errors import Cancelled, InputError
 from headwidgets.jobs import Cancel, Progress
 from headwidgets.models.model import HeadModel
 from headwidgets.models.sites import Site
+from headwidgets.models.tally import Tally, chunks, singles
 from headwidgets.scores import HeadScores
 from headwidgets.text.examples import Batch, Side, as_texts
 

@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 
 from headwidgets.attribution.importance.knockout import Trunk
-from headwidgets.attribution.importance.tally import Floats, Tally, chunks, singles
 from headwidgets.attribution.integration.passes import held
 from headwidgets.attribution.paths import in_float32
 from headwidgets.errors import Cancelled, InputError, MemoryLimitError, UnsupportedError
@@ -27,6 +26,7 @@ from headwidgets.models.model import HeadModel
 from headwidgets.models.outcomes import Questions
 from headwidgets.models.quantised import quantised
 from headwidgets.models.sites import Site
+from headwidgets.models.tally import Floats, Tally, chunks, singles
 from headwidgets.models.visit import visit
 from headwidgets.scores import HeadScores
 from headwidgets.text.examples import Batch

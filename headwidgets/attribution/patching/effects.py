@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwidgets import statistics
-from headwidgets.attribution.importance.tally import GROUPS
 from headwidgets.errors import InputError
+from headwidgets.models.tally import GROUPS
 from headwidgets.scores import Head, HeadScores, Interval, import_pandas
 from headwidgets.wire.documents import KindName, Provenance
 

@@ -9,7 +9,6 @@ gradient of the metric, for all heads in two forward passes and one backward.
 from collections.abc import Callable
 from typing import Any, Literal
 
-from headwidgets.attribution.importance.tally import chunks
 from headwidgets.attribution.patching.effects import Patching
 from headwidgets.attribution.patching.pairs import Metric, Positions, encoded_pairs, question_of
 from headwidgets.attribution.patching.swaps import Swaps
@@ -17,6 +16,7 @@ from headwidgets.errors import InputError, UnsupportedError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.models.quantised import quantised
+from headwidgets.models.tally import chunks
 from headwidgets.provenance import made
 from headwidgets.scores import HeadScores
 from headwidgets.text.examples import Example, as_texts

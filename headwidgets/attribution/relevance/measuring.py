@@ -7,7 +7,6 @@ from typing import Any, Literal
 import numpy as np
 
 from headwidgets.attribution import targets
-from headwidgets.attribution.importance.tally import Tally, chunks, singles
 from headwidgets.attribution.integration.passes import check_model, held
 from headwidgets.attribution.paths import in_float32
 from headwidgets.attribution.relevance.ledger import Floats, Ledger, Mixed
@@ -21,6 +20,7 @@ from headwidgets.errors import Cancelled, InputError, UnsupportedError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.memory import halving
 from headwidgets.models.model import HeadModel, expect_model
+from headwidgets.models.tally import Tally, chunks, singles
 from headwidgets.scores import HeadScores
 from headwidgets.text.examples import Batch, Example, as_texts
 from headwidgets.text.labels import as_labels, labels_from

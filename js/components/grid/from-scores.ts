@@ -5,9 +5,9 @@ import { decodeArray } from "../../wire/decode.js";
 import type { ArrayRef, GridDocument, GridPanel, KindName, ScoresFile } from "../../wire/types.js";
 import { SCHEMA } from "../../wire/types.js";
 
-const KINDS: readonly KindName[] = ["encoder", "decoder", "cross"];
+export const KINDS: readonly KindName[] = ["encoder", "decoder", "cross"];
 
-const LABELS: Readonly<Record<KindName, string>> = {
+export const LABELS: Readonly<Record<KindName, string>> = {
   encoder: "Encoder self-attention",
   decoder: "Decoder self-attention",
   cross: "Cross-attention",
