@@ -48,7 +48,7 @@ LATE = {
     "widgets": {"studio"},
     "studio": {"pruning"},
     "studio_text": {"attribution"},
-    "demo": {"models"},
+    "demo": {"models", "text"},
     "doctor": {"widgets"},
     "__main__": {"demo"},
     "__init__": set(ALLOWED),
