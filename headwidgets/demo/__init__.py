@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from headwidgets.demo.grammar import SEED, Sentence, Split, digest
 from headwidgets.demo.grammar import sentences as _write
+from headwidgets.demo.relations import relations
 from headwidgets.demo.trees import treebank
 from headwidgets.errors import HeadwidgetsError
 
 if TYPE_CHECKING:
     from headwidgets.models import HeadModel
 
-__all__ = ["Sentence", "card", "examples", "load", "sentences", "treebank"]
+__all__ = ["Sentence", "card", "examples", "load", "relations", "sentences", "treebank"]
 
 _CARD = Path(__file__).with_name("card.json")
 
