@@ -6,8 +6,8 @@ import re
 _PAIRS = {
     "Component-Whole": "handle/door, wheel/cart, key/piano, sail/boat, page/book, roof/barn, string/guitar, leg/chair",
     "Content-Container": "tea/kettle, wine/barrel, honey/jar, letters/box, apples/basket, coins/purse, milk/bottle",
-    "Product-Producer": "bread/baker, song/composer, wall/mason, novel/writer, honey/beekeeper, shoes/cobbler, cheese/farmer",
-    "Cause-Effect": "storm/flood, virus/fever, noise/headache, drought/famine, spark/fire, mistake/accident, frost/damage",
+    "Product-Producer": "bread/baker, song/composer, wall/mason, novel/writer, honey/beekeeper, shoes/cobbler",
+    "Cause-Effect": "storm/flood, virus/fever, noise/headache, drought/famine, spark/fire, mistake/accident",
 }
 _TEMPLATES = {
     "Component-Whole": ("The{a} <1> of the{b} <2> was{c} repaired{d}.", "The{b} <2> has a{a} <1>{d}."),
@@ -15,9 +15,9 @@ _TEMPLATES = {
     "Product-Producer": ("The{a} <1> was{c} made by the{b} <2>{d}.", "The{b} <2>{c} made the{a} <1>{d}."),
     "Cause-Effect": ("The{a} <1>{c} caused the{b} <2>{d}.", "The{b} <2> was{c} caused by the{a} <1>{d}."),
 }
-_LOOKS = ("", "", " old", " small", " new", " strange", " famous", " terrible")
+_LOOKS = ("", "", " old", " small", " new", " strange", " heavy")
 _HOW = ("", "", " quickly", " often", " secretly")
-_WHEN = ("", "", " in spring", " many years ago", " on Monday")
+_WHEN = ("", "", " in spring", " at home", " on Monday")
 
 
 def relations(n: int = 400, seed: int = 0) -> list[tuple[str, str]]:
