@@ -157,11 +157,13 @@ class ProbeDocument(TypedDict):
     """int32 [heads, 3]: kind, layer, index; 0 rows for a trained probe."""
     rows: list[ProbeRow]
     table: ArrayRef
-    """float32 [rows, heads]: accuracy of every head."""
+    """float32 [rows, heads]: accuracy of every head, NaN is not measured; where that is too large to send, uint8: 0 to
+    254 stand for 0 to 1, and 255 is not measured."""
     sentences: list[ProbeSentence]
     arcs: list[ProbeArc]
     predicted: ArrayRef
-    """int32 [arcs, heads]: the word that each head points at; -1 for none."""
+    """int32 [arcs, heads]: the word that each head points at; -1 for none. Where that is too large to send, uint8, and
+    255 is none."""
     trees: list[ProbeTree]
     scores: list[ProbeScore]
     """Of a trained probe and its controls; empty for heads."""
@@ -170,6 +172,10 @@ class ProbeDocument(TypedDict):
     head: HeadRef | None
     """The head whose arcs are drawn; the best of the row when None."""
     selected: list[HeadRef]
+    sort: NotRequired[str]
+    """Column that rows are sorted by, ``-`` in front for largest first; the document's order when absent."""
+    tree: NotRequired[int]
+    """The tree on show; the first when absent."""
     note: str
     provenance: Provenance | None
 

@@ -472,11 +472,17 @@ export interface ProbeDocument {
   /** int32 [heads, 3]: kind, layer, index; 0 rows for a trained probe. */
   readonly heads: ArrayRef;
   readonly rows: readonly ProbeRow[];
-  /** float32 [rows, heads]: accuracy of every head. */
+  /**
+   * float32 [rows, heads]: accuracy of every head, NaN is not measured; where that is too large to send, uint8: 0 to
+   * 254 stand for 0 to 1, and 255 is not measured.
+   */
   readonly table: ArrayRef;
   readonly sentences: readonly ProbeSentence[];
   readonly arcs: readonly ProbeArc[];
-  /** int32 [arcs, heads]: the word that each head points at; -1 for none. */
+  /**
+   * int32 [arcs, heads]: the word that each head points at; -1 for none. Where that is too large to send, uint8, and
+   * 255 is none.
+   */
   readonly predicted: ArrayRef;
   readonly trees: readonly ProbeTree[];
   /** Of a trained probe and its controls; empty for heads. */
@@ -486,6 +492,10 @@ export interface ProbeDocument {
   /** The head whose arcs are drawn; the best of the row when None. */
   readonly head: HeadRef | null;
   readonly selected: readonly HeadRef[];
+  /** Column that rows are sorted by, `-` in front for largest first; the document's order when absent. */
+  readonly sort?: string;
+  /** The tree on show; the first when absent. */
+  readonly tree?: number;
   readonly note: string;
   readonly provenance: Provenance | null;
 }
