@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
-import torch
 from torch import nn
 
 from headwidgets.models.copies import copied
 from headwidgets.models.memory import check_fits
 from headwidgets.models.model import HeadModel
 from headwidgets.models.prefix import stacks_of
+from headwidgets.models.twins import redraw
 
 Which = Literal["all weights", "top layer"]
 WHICH: tuple[Which, ...] = ("all weights", "top layer")
@@ -35,20 +35,8 @@ def randomised(model: HeadModel, which: Which, seed: int) -> Iterator[HeadModel]
     size = sum(p.numel() * p.element_size() for p in model.model.parameters())
     check_fits(size, model.device, what="A copy of the model", instead="leave the controls out with twins=0")
     with copied(model) as twin:
-        _redraw(_chosen(twin, which), seed)
+        redraw(_chosen(twin, which), seed)
         yield twin
-
-
-def _redraw(parameters: list[nn.Parameter], seed: int) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for parameter in parameters:
-            if not parameter.is_floating_point() or parameter.numel() < 2:
-                continue
-            noise = torch.randn(parameter.shape, generator=generator)
-            wide = parameter.float()
-            drawn = wide.mean() + wide.std(correction=0) * noise.to(parameter.device)
-            parameter.copy_(drawn.to(parameter.dtype))
 
 
 def _chosen(model: HeadModel, which: Which) -> list[nn.Parameter]:
