@@ -1,7 +1,8 @@
-"""Does a head look at what came next the last time? Attention on random tokens that are repeated once.
+"""Where do heads look in random tokens that are repeated once: one back, at the same token, at what followed it?
 
 An induction head (Olsson et al. 2022, In-context Learning and Induction Heads) attends from a token to the one that
-followed the same token earlier, whatever the tokens are; so the tokens are random.
+followed the same token earlier, whatever the tokens are; so the tokens are random. The same pass says which heads
+attend to the token before, and to the earlier occurrence of the same token.
 """
 
 import inspect
@@ -21,6 +22,9 @@ from headwidgets.provenance import checked_seed, made
 from headwidgets.scores import HeadScores
 from headwidgets.text.examples import Example
 from headwidgets.text.targets import side_of_ids
+
+MEASURES = ("previous-token", "duplicate-token", "induction")
+"""What one pass over repeated tokens measures."""
 
 
 @blocking
@@ -56,16 +60,62 @@ def induction(
     Reference:
         Olsson et al.: In-context Learning and Induction Heads, 2022, arXiv 2209.11895.
     """
+    tell = None if on_partial is None else lambda found: on_partial(found["induction"])
+    found = repetition(model, n=n, length=length, seed=seed, on_progress=on_progress, on_partial=tell, cancel=cancel)
+    return found["induction"]
+
+
+@blocking
+def repetition(
+    model: HeadModel,
+    *,
+    n: int = 16,
+    length: int = 25,
+    seed: int = 0,
+    on_progress: Progress | None = None,
+    on_partial: Callable[[dict[str, HeadScores]], None] | None = None,
+    cancel: Cancel | None = None,
+) -> dict[str, HeadScores]:
+    """Mean attention from the second copy of repeated random tokens to three places, in one pass.
+
+    Args:
+        model: A causal language model or an encoder.
+        n: Random sequences.
+        length: Tokens of each, before they are repeated; no token occurs twice in it.
+        seed: Of the tokens.
+        on_progress: Called with sequences done and sequences in all.
+        on_partial: Called with the scores of the sequences seen so far.
+        cancel: Says whether to stop.
+
+    Returns:
+        Scores between 0 and 1 with standard errors over sequences: ``previous-token`` (to the token before),
+        ``duplicate-token`` (to the first occurrence of the same token) and ``induction`` (to the token after that).
+
+    Raises:
+        InputError: numbers that do not fit, or more tokens than the model reads or knows.
+        UnsupportedError: an encoder-decoder, whose decoder does not repeat its source; a model without maps.
+        Cancelled: told to stop.
+
+    Reference:
+        Olsson et al.: In-context Learning and Induction Heads, 2022, arXiv 2209.11895.
+    """
     expect_model(model)
     examples = repeated(model, n=n, length=length, seed=seed)
     begin = _begin(model)
-    sums = {site: np.zeros((2, site.n_heads)) for site in model.sites}
+    sums = {site: np.zeros((len(MEASURES), 2, site.n_heads)) for site in model.sites}
     queries = torch.arange(begin + length, begin + 2 * length, device=model.device)
-    keys = queries - length + 1
+    places = [queries - 1, queries - length, queries - length + 1]
 
     def look(site: Site, maps: Tensor) -> None:
-        per_text = maps[:, :, queries, keys].float().mean(-1).double().cpu().numpy()
-        sums[site] += np.stack([per_text.sum(0), (per_text**2).sum(0)])
+        for at, keys in enumerate(places):
+            per_text = maps[:, :, queries, keys].float().mean(-1).double().cpu().numpy()
+            sums[site][at] += np.stack([per_text.sum(0), (per_text**2).sum(0)])
+
+    def scores(done: int) -> dict[str, HeadScores]:
+        return {
+            name: _scores(model, {site: own[at] for site, own in sums.items()}, name, done, length, seed)
+            for at, name in enumerate(MEASURES)
+        }
 
     done = 0
     for batch in model.batches(examples, max_tokens=1024):
@@ -77,8 +127,8 @@ def induction(
         if on_progress is not None:
             on_progress(done, n)
         if on_partial is not None and done < n:
-            on_partial(_scores(model, sums, done, length, seed))
-    return _scores(model, sums, n, length, seed)
+            on_partial(scores(done))
+    return scores(n)
 
 
 def repeated(model: HeadModel, *, n: int = 16, length: int = 25, seed: int = 0, broken: bool = False) -> list[Example]:
@@ -153,7 +203,7 @@ def _few_logits(model: HeadModel) -> dict[str, int]:
     return {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(model.model.forward).parameters else {}
 
 
-def _scores(model: HeadModel, sums: dict[Site, Any], n: int, length: int, seed: int) -> HeadScores:
+def _scores(model: HeadModel, sums: dict[Site, Any], name: str, n: int, length: int, seed: int) -> HeadScores:
     values = {kind: np.full(model.shape(kind), np.nan) for kind in model.kinds}
     errors = {kind: np.full(model.shape(kind), np.nan) for kind in model.kinds}
     for site, (plain, squares) in sums.items():
@@ -166,7 +216,7 @@ def _scores(model: HeadModel, sums: dict[Site, Any], n: int, length: int, seed: 
         values,
         stderr=errors if n > 1 else None,
         n=n,
-        name="induction",
-        provenance=made(model, method="induction", length=length, seed=seed, data="random tokens, repeated"),
+        name=name,
+        provenance=made(model, method=name, length=length, seed=seed, data="random tokens, repeated"),
         fingerprint=model.fingerprint,
     )
