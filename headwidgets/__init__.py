@@ -34,6 +34,7 @@ _HOMES = {
     "InputError": "headwidgets.errors",
     "Interval": "headwidgets.scores",
     "Job": "headwidgets.jobs",
+    "Knockout": "headwidgets.pruning",
     "MemoryLimitError": "headwidgets.errors",
     "NormMaps": "headwidgets.models.norms",
     "Patching": "headwidgets.attribution",
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     from headwidgets.models.report import VerificationReport as VerificationReport
     from headwidgets.pruning import Comparison as Comparison
     from headwidgets.pruning import Evaluator as Evaluator
+    from headwidgets.pruning import Knockout as Knockout
     from headwidgets.pruning import PruningCurve as PruningCurve
     from headwidgets.scores import Estimate as Estimate
     from headwidgets.scores import Head as Head
