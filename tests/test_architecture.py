@@ -28,7 +28,7 @@ ALLOWED = {
     "text": {"errors", "wire"},
     "models": {"text", "errors", "scores", "statistics", "jobs", "locks", "wire", "provenance"},
     "attribution": {"models", "text", "errors", "scores", "statistics", "jobs", "wire", "provenance", "citations"},
-    "probing": {"models", "text", "errors", "scores", "jobs", "provenance"},
+    "probing": {"models", "text", "errors", "scores", "jobs", "provenance", "wire"},
     "pruning": {"models", "errors", "files", "scores", "statistics", "jobs", "wire", "provenance", "citations"},
     "figures": {"wire", "errors"},
     "widgets": {"wire", "errors", "scores", "jobs", "locks", "figures"},
