@@ -19,6 +19,7 @@ class Word:
         lemma: Its lemma; ``_`` when not known.
         xpos: Part of speech of the language; ``_`` when not known.
         feats: Morphological features as written; ``_`` when there are none.
+        misc: The rest of the last column as written, without what other attributes hold; ``_`` when there is none.
     """
 
     form: str
@@ -29,6 +30,7 @@ class Word:
     lemma: str = "_"
     xpos: str = "_"
     feats: str = "_"
+    misc: str = "_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,17 @@ class Mention:
         words: Positions of its words in the sentence, ascending.
         head: Position of its head word.
         kind: Type of the entity as written (``person``); empty when not known.
+        bridges: Entities that it refers to by association (``a house ... the door``), each with the kind of the
+            relation, empty when not known. They do not corefer with it.
+        antecedents: Entities of which it is the sum (``Ann ... Bob ... they``).
     """
 
     entity: str
     words: tuple[int, ...]
     head: int
     kind: str = ""
+    bridges: tuple[tuple[str, str], ...] = ()
+    antecedents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,9 @@ class Sentence:
         document: The document it belongs to; empty when not known.
         mentions: Coreference, by first word.
         line: Line of the file on which it begins, from 1; 0 when it came from no file.
+        tokens: First word and the one after the last of every multiword token.
+        comments: Other comments of the file, as pairs of key and value (``speaker``, ``meta::genre``). Those of a
+            document stand in its first sentence.
     """
 
     words: tuple[Word, ...]
@@ -67,6 +77,8 @@ class Sentence:
     document: str = ""
     mentions: tuple[Mention, ...] = ()
     line: int = 0
+    tokens: tuple[tuple[int, int], ...] = ()
+    comments: tuple[tuple[str, str], ...] = ()
 
     def __len__(self) -> int:
         return len(self.words)
