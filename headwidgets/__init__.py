@@ -38,6 +38,7 @@ _HOMES = {
     "MemoryLimitError": "headwidgets.errors",
     "NormMaps": "headwidgets.models.norms",
     "Patching": "headwidgets.attribution",
+    "PositionalHeads": "headwidgets.probing",
     "PruningCurve": "headwidgets.pruning",
     "PruningExplorer": "headwidgets.widgets",
     "Relevance": "headwidgets.attribution",
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from headwidgets.models.attention import AttentionMaps as AttentionMaps
     from headwidgets.models.norms import NormMaps as NormMaps
     from headwidgets.models.report import VerificationReport as VerificationReport
+    from headwidgets.probing import PositionalHeads as PositionalHeads
     from headwidgets.pruning import Comparison as Comparison
     from headwidgets.pruning import Evaluator as Evaluator
     from headwidgets.pruning import Knockout as Knockout
