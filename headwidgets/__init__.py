@@ -25,6 +25,7 @@ _HOMES = {
     "Evaluator": "headwidgets.pruning",
     "Explorer": "headwidgets.widgets",
     "Faithfulness": "headwidgets.attribution",
+    "Frequencies": "headwidgets.probing",
     "Head": "headwidgets.scores",
     "HeadGrid": "headwidgets.widgets",
     "HeadModel": "headwidgets.models",
@@ -41,6 +42,7 @@ _HOMES = {
     "PositionalHeads": "headwidgets.probing",
     "PruningCurve": "headwidgets.pruning",
     "PruningExplorer": "headwidgets.widgets",
+    "RareWords": "headwidgets.probing",
     "Relevance": "headwidgets.attribution",
     "Tree": "headwidgets.attribution",
     "Trigger": "headwidgets.attribution",
@@ -92,7 +94,9 @@ if TYPE_CHECKING:
     from headwidgets.models.attention import AttentionMaps as AttentionMaps
     from headwidgets.models.norms import NormMaps as NormMaps
     from headwidgets.models.report import VerificationReport as VerificationReport
+    from headwidgets.probing import Frequencies as Frequencies
     from headwidgets.probing import PositionalHeads as PositionalHeads
+    from headwidgets.probing import RareWords as RareWords
     from headwidgets.pruning import Comparison as Comparison
     from headwidgets.pruning import Evaluator as Evaluator
     from headwidgets.pruning import Knockout as Knockout

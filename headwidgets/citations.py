@@ -111,6 +111,7 @@ _SOURCES = {
     "gradient": ("nanda2023", "syed2023"),
     "both": ("vig2020", "meng2022", "nanda2023", "syed2023"),
     "induction": ("olsson2022",),
+    "rare-words": ("voita2019",),
     "random": (),
 }
 """By method, as `method_of` names it."""

@@ -1,8 +1,25 @@
 """What does a head know?"""
 
-from headwidgets.probing.induction import induction, repeated
+from headwidgets.probing.frequencies import Frequencies
+from headwidgets.probing.induction import induction, repeated, repetition
 from headwidgets.probing.linking.examples import Link, LinkExample
 from headwidgets.probing.linking.result import Links
 from headwidgets.probing.links import links
+from headwidgets.probing.positional import PositionalHeads, positional
+from headwidgets.probing.rare_result import RareWords
+from headwidgets.probing.rare_words import rare_words
 
-__all__ = ["Link", "LinkExample", "Links", "induction", "links", "repeated"]
+__all__ = [
+    "Frequencies",
+    "Link",
+    "LinkExample",
+    "Links",
+    "PositionalHeads",
+    "RareWords",
+    "induction",
+    "links",
+    "positional",
+    "rare_words",
+    "repeated",
+    "repetition",
+]
