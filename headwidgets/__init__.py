@@ -45,6 +45,7 @@ _HOMES = {
     "RareWords": "headwidgets.probing",
     "Relevance": "headwidgets.attribution",
     "Tree": "headwidgets.attribution",
+    "Treebank": "headwidgets.text.treebank",
     "Trigger": "headwidgets.attribution",
     "TriggerTable": "headwidgets.widgets",
     "Triggers": "headwidgets.attribution",
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
     from headwidgets.scores import Head as Head
     from headwidgets.scores import HeadScores as HeadScores
     from headwidgets.scores import Interval as Interval
+    from headwidgets.text.treebank import Treebank as Treebank
     from headwidgets.widgets import AttentionView as AttentionView
     from headwidgets.widgets import AttributionTree as AttributionTree
     from headwidgets.widgets import AttributionView as AttributionView

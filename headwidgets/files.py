@@ -29,13 +29,22 @@ def write(path: str | Path, document: dict[str, Any]) -> Path:
     target = Path(path)
     if not target.suffix:
         target = target.with_suffix(".heads")
+    text = json.dumps(_finite(inline(document)), ensure_ascii=False, allow_nan=False, indent=1)
+    return put(target, (text + "\n").encode("utf-8"))
+
+
+def put(target: Path, data: bytes) -> Path:
+    """Write bytes to a temporary name, then rename it.
+
+    Raises:
+        InputError: there is no such folder.
+    """
     if not target.parent.is_dir():
         raise InputError(f"cannot write {target.name}: there is no folder {target.parent}")
-    text = json.dumps(_finite(inline(document)), ensure_ascii=False, allow_nan=False, indent=1)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text + "\n")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
         Path(temporary).chmod(_mode())
         Path(temporary).replace(target)
     except BaseException:

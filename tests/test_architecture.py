@@ -25,7 +25,7 @@ ALLOWED = {
     "progress": set(),
     "locks": set(),
     "jobs": {"errors", "progress", "locks"},
-    "text": {"errors", "wire"},
+    "text": {"errors", "wire", "files"},
     "models": {"text", "errors", "scores", "statistics", "jobs", "locks", "wire", "provenance"},
     "attribution": {"models", "text", "errors", "scores", "statistics", "jobs", "wire", "provenance", "citations"},
     "probing": {"models", "text", "errors", "scores", "jobs", "provenance", "wire"},

@@ -8,6 +8,7 @@ from headwidgets.probing.links import links
 from headwidgets.probing.positional import PositionalHeads, positional
 from headwidgets.probing.rare_result import RareWords
 from headwidgets.probing.rare_words import rare_words
+from headwidgets.text.treebank import Treebank
 
 __all__ = [
     "Frequencies",
@@ -16,6 +17,7 @@ __all__ = [
     "Links",
     "PositionalHeads",
     "RareWords",
+    "Treebank",
     "induction",
     "links",
     "positional",
