@@ -28,6 +28,8 @@ from headwidgets.wire.basics import (
     ViewName,
 )
 from headwidgets.wire.probing import (
+    DistancesFile,
+    DistancesKind,
     HeadGroups,
     HeadMapDocument,
     PatternChart,
@@ -75,6 +77,8 @@ __all__ = [
     "CurvesDocument",
     "DTypeName",
     "DashboardDocument",
+    "DistancesFile",
+    "DistancesKind",
     "Document",
     "EstimateData",
     "GridDocument",
@@ -337,5 +341,5 @@ Document = (
 )
 
 
-HeadsFile = ScoresFile | AttributionFile | RolesFile
+HeadsFile = ScoresFile | AttributionFile | RolesFile | DistancesFile
 """What results are saved as; the browser shows them as a document."""

@@ -60,6 +60,8 @@ class HeadGroups(TypedDict):
     """Labels are ordered (layers): a ramp; else categories, told apart by shape as well as colour."""
     group: ArrayRef
     """int32 [points]: the label of each; -1 for none."""
+    about: NotRequired[list[str]]
+    """Per point what is read out in place of its label, for example all roles of a head with several."""
 
 
 class HeadMapDocument(TypedDict):
@@ -76,11 +78,47 @@ class HeadMapDocument(TypedDict):
     unit: str
     stress: float
     """Kruskal's normalised stress-1 of the layout: 0 is a perfect picture of the distances."""
+    fit: float
+    """Squared correlation of distances in the picture with those of the heads."""
     groups: list[HeadGroups]
     shown: int
     """Which of `groups` colours the points."""
     selected: list[HeadRef]
     note: str
+    provenance: Provenance | None
+
+
+class DistancesKind(TypedDict):
+    """Distances between all heads of one kind; pairs are (0, 1), (0, 2), ..., (1, 2), ..."""
+
+    kind: KindName
+    heads: ArrayRef
+    """int32 [heads, 2]: layer, index."""
+    pairs: ArrayRef
+    """float64 [pairs]: nats per token."""
+    stderr: ArrayRef
+    """float64 [pairs]; NaN for a single text."""
+    n: int
+    """Texts with a token that counts."""
+    tokens: float
+    halves: ArrayRef | None
+    """float32 [2, pairs]: the same from two halves of the texts."""
+    by_layer: ArrayRef
+    """float64 [groups, layers, layers]: sums over the tokens of a random group of texts, by pair of layers."""
+    group_weights: ArrayRef
+    """float64 [groups]: tokens."""
+
+
+class DistancesFile(TypedDict):
+    """A ``.heads`` file that holds distances between heads (`headwidgets.HeadDistances.save`)."""
+
+    schema: int
+    document: Literal["distances"]
+    version: str
+    fingerprint: str | None
+    n: int
+    keys: Literal["all", "ordinary"]
+    kinds: list[DistancesKind]
     provenance: Provenance | None
 
 
@@ -188,6 +226,13 @@ class RoleEvidence(TypedDict):
     """What was measured, in the unit of the rule."""
     about: str
     """In a few words: what it rests on, for example ``offset -1 in 97 % of tokens``."""
+    low: NotRequired[float]
+    """With `high`, the 95 % interval of the value for new texts; absent when not known."""
+    high: NotRequired[float]
+    n: NotRequired[int]
+    """Size of the sample, in what the rule counts (texts, instances)."""
+    certain: NotRequired[bool]
+    """Whether the rule holds beyond chance, all heads judged together; a role that a person gave has no such word."""
 
 
 class RoleLayer(TypedDict):
@@ -197,6 +242,8 @@ class RoleLayer(TypedDict):
     rule: str
     """What a head must do to have it, in words."""
     heads: list[RoleEvidence]
+    unit: NotRequired[str]
+    """Of the evidence's values."""
     measured: NotRequired[int]
     """Heads that were looked at; all when absent."""
 

@@ -383,6 +383,8 @@ export interface HeadGroups {
   readonly ordered: boolean;
   /** int32 [points]: the label of each; -1 for none. */
   readonly group: ArrayRef;
+  /** Per point what is read out in place of its label, for example all roles of a head with several. */
+  readonly about?: readonly string[];
 }
 
 /** Heads laid out so that those that attend alike are near each other. */
@@ -398,11 +400,45 @@ export interface HeadMapDocument {
   readonly unit: string;
   /** Kruskal's normalised stress-1 of the layout: 0 is a perfect picture of the distances. */
   readonly stress: number;
+  /** Squared correlation of distances in the picture with those of the heads. */
+  readonly fit: number;
   readonly groups: readonly HeadGroups[];
   /** Which of `groups` colours the points. */
   readonly shown: number;
   readonly selected: readonly HeadRef[];
   readonly note: string;
+  readonly provenance: Provenance | null;
+}
+
+/** Distances between all heads of one kind; pairs are (0, 1), (0, 2), ..., (1, 2), ... */
+export interface DistancesKind {
+  readonly kind: KindName;
+  /** int32 [heads, 2]: layer, index. */
+  readonly heads: ArrayRef;
+  /** float64 [pairs]: nats per token. */
+  readonly pairs: ArrayRef;
+  /** float64 [pairs]; NaN for a single text. */
+  readonly stderr: ArrayRef;
+  /** Texts with a token that counts. */
+  readonly n: number;
+  readonly tokens: number;
+  /** float32 [2, pairs]: the same from two halves of the texts. */
+  readonly halves: ArrayRef | null;
+  /** float64 [groups, layers, layers]: sums over the tokens of a random group of texts, by pair of layers. */
+  readonly by_layer: ArrayRef;
+  /** float64 [groups]: tokens. */
+  readonly group_weights: ArrayRef;
+}
+
+/** A `.heads` file that holds distances between heads (`headwidgets.HeadDistances.save`). */
+export interface DistancesFile {
+  readonly schema: number;
+  readonly document: "distances";
+  readonly version: string;
+  readonly fingerprint: string | null;
+  readonly n: number;
+  readonly keys: "all" | "ordinary";
+  readonly kinds: readonly DistancesKind[];
   readonly provenance: Provenance | null;
 }
 
@@ -507,6 +543,13 @@ export interface RoleEvidence {
   readonly value: number;
   /** In a few words: what it rests on, for example `offset -1 in 97 % of tokens`. */
   readonly about: string;
+  /** With `high`, the 95 % interval of the value for new texts; absent when not known. */
+  readonly low?: number;
+  readonly high?: number;
+  /** Size of the sample, in what the rule counts (texts, instances). */
+  readonly n?: number;
+  /** Whether the rule holds beyond chance, all heads judged together; a role that a person gave has no such word. */
+  readonly certain?: boolean;
 }
 
 /** One role and the heads that have it. */
@@ -515,6 +558,8 @@ export interface RoleLayer {
   /** What a head must do to have it, in words. */
   readonly rule: string;
   readonly heads: readonly RoleEvidence[];
+  /** Of the evidence's values. */
+  readonly unit?: string;
   /** Heads that were looked at; all when absent. */
   readonly measured?: number;
 }
@@ -728,7 +773,7 @@ export interface DashboardDocument {
 export type Document = GridDocument | AttentionDocument | AttributionDocument | PruningDocument | TreeDocument | ScatterDocument | CurvesDocument | TriggersDocument | PatternsDocument | HeadMapDocument | ProbeDocument | DashboardDocument;
 
 /** What results are saved as; the browser shows them as a document. */
-export type HeadsFile = ScoresFile | AttributionFile | RolesFile;
+export type HeadsFile = ScoresFile | AttributionFile | RolesFile | DistancesFile;
 
 /** Browser to Python: one head's map, please. */
 export interface HeadMapRequest {
