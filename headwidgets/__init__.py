@@ -44,6 +44,7 @@ _HOMES = {
     "PruningExplorer": "headwidgets.widgets",
     "RareWords": "headwidgets.probing",
     "Relevance": "headwidgets.attribution",
+    "Roles": "headwidgets.roles",
     "Tree": "headwidgets.attribution",
     "Treebank": "headwidgets.text.treebank",
     "Trigger": "headwidgets.attribution",
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
     from headwidgets.pruning import Evaluator as Evaluator
     from headwidgets.pruning import Knockout as Knockout
     from headwidgets.pruning import PruningCurve as PruningCurve
+    from headwidgets.roles import Roles as Roles
     from headwidgets.scores import Estimate as Estimate
     from headwidgets.scores import Head as Head
     from headwidgets.scores import HeadScores as HeadScores

@@ -89,6 +89,16 @@ _PAPERS = {
   eprint = {2310.10348},
   archiveprefix = {arXiv}
 }""",
+    "clark2019": """@inproceedings{clark2019,
+  title = {What Does {BERT} Look at? An Analysis of {BERT}'s Attention},
+  author = {Clark, Kevin and Khandelwal, Urvashi and Levy, Omer and Manning, Christopher D.},
+  booktitle = {Proceedings of the 2019 ACL Workshop BlackboxNLP: Analyzing and Interpreting Neural Networks for NLP},
+  pages = {276--286},
+  year = {2019},
+  doi = {10.18653/v1/W19-4828},
+  eprint = {1906.04341},
+  archiveprefix = {arXiv}
+}""",
     "olsson2022": """@misc{olsson2022,
   title = {In-context Learning and Induction Heads},
   author = {Olsson, Catherine and Elhage, Nelson and others},
@@ -112,6 +122,13 @@ _SOURCES = {
     "both": ("vig2020", "meng2022", "nanda2023", "syed2023"),
     "induction": ("olsson2022",),
     "rare-words": ("voita2019",),
+    "positional": ("voita2019",),
+    "syntactic": ("voita2019", "clark2019"),
+    "separator": ("clark2019",),
+    "broad": ("clark2019",),
+    "rare-word": ("voita2019",),
+    "previous-token": ("olsson2022",),
+    "duplicate-token": ("olsson2022",),
     "random": (),
 }
 """By method, as `method_of` names it."""

@@ -107,7 +107,7 @@ def load(path: str | Path) -> dict[str, Any]:
 
 
 def read(path: str | Path) -> Any:
-    """What a ``.heads`` file holds: `HeadScores` for a measurement, an `Attribution` for one.
+    """What a ``.heads`` file holds: `HeadScores` for a measurement, an `Attribution`, `Roles`, ... for those.
 
     Args:
         path: Of the file.
@@ -117,7 +117,7 @@ def read(path: str | Path) -> Any:
     """
     document = load(path)
     kind = document["document"]
-    if kind in ("scores", "attribution-result", "triggers"):
+    if kind in ("scores", "attribution-result", "roles", "triggers"):
         try:
             return _restored(kind, document)
         except InputError as error:
@@ -135,6 +135,10 @@ def _restored(kind: str, document: dict[str, Any]) -> Any:
         from headwidgets.attribution.triggers.found import Triggers
 
         return Triggers.from_document(document)  # type: ignore[arg-type]
+    if kind == "roles":
+        from headwidgets.roles import Roles
+
+        return Roles.from_document(document)  # type: ignore[arg-type]
     if kind == "attribution-result":
         from headwidgets.attribution.result import Attribution
 

@@ -21,6 +21,7 @@ ALLOWED = {
     "statistics": set(),
     "scores": {"wire", "errors", "citations"},
     "files": {"wire", "errors"},
+    "roles": {"wire", "errors", "scores", "citations"},
     "provenance": {"errors", "wire"},
     "progress": set(),
     "locks": set(),
@@ -43,7 +44,8 @@ ALLOWED = {
 
 LATE = {
     "scores": {"files"},
-    "files": {"scores", "attribution"},
+    "roles": {"files"},
+    "files": {"scores", "roles", "attribution"},
     "attribution": {"files"},
     "widgets": {"studio"},
     "studio": {"pruning"},
