@@ -8,7 +8,7 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,8 @@ def parse_text(text: str, name: str) -> tuple[list[Sentence], list[str]]:
     sentences = list(reader.sentences(re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))))
     if not sentences:
         raise InputError(f"{name}, line 1: expected sentences in CoNLL-U, got a file without a word")
+    if any(s.mentions and not s.document for s in sentences):  # its entities are those of no other file
+        sentences = [replace(s, document=s.document or name) for s in sentences]
     return sentences, reader.notes(len(sentences))
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from headwidgets.errors import InputError
 from headwidgets.text.encoding import encode_side
-from headwidgets.text.examples import Example
+from headwidgets.text.examples import Example, Spans
 from headwidgets.text.treebank import Sentence
-from headwidgets.text.words import assign_words
+from headwidgets.text.words import Span, assign_words
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class PlacedSentence:
         units: Per token the position at the word level that it belongs to, int64 [tokens]; -1 for special tokens and
             tokens of no word.
         unit_of: Per word its position at the word level, from 0; None for a word of which no token is left. Words that
-            share all their tokens have the same one.
+            the tokens cannot tell apart (of one multiword token, or of one token) have the same one.
         n_units: Positions at the word level.
     """
 
@@ -54,8 +54,8 @@ class Placed:
         index: Where each stands in the treebank.
         skipped: Those that could not.
         words: Words in `sentences`.
-        lost: Words of them without a token.
-        merged: Words of them that share their tokens with another word, so that maps cannot tell them apart.
+        lost: Words of them none of whose characters is in a token.
+        merged: Words of them at a position that another word has too, so that maps cannot tell them apart.
         unknown: Words of them that are nothing but the tokenizer's unknown token.
     """
 
@@ -79,11 +79,13 @@ class Placed:
             found.append(f"{count} of {total} sentences were left out: {reason}.")
         for count, what in (
             (self.lost, "have no token of the model"),
-            (self.merged, "share all their tokens with another word and are one position with it"),
-            (self.unknown, "are unknown to the tokenizer"),
+            (self.merged, "share their tokens with another word and are one position with it"),
+            (self.unknown, "are nothing but unknown tokens"),
         ):
             if count:
                 found.append(f"{count} of {self.words} words {what}.")
+        if 2 * self.unknown > self.words:
+            found.append("The tokenizer does not know this script: what heads do here says little about its words.")
         return found
 
 
@@ -104,37 +106,69 @@ def place(model: Any, sentences: Iterable[Sentence], *, limit: int | None = None
     lost = merged = unknown = 0
     most = model.max_positions
     for number, sentence in enumerate(sentences):
-        if limit is not None and len(sentence) > limit:
-            skipped.append(Skipped(number, sentence.name, f"more than {limit} words: {len(sentence)}"))
+        if not isinstance(sentence, Sentence):
+            raise InputError(
+                f"expected a Treebank or its sentences, got a {type(sentence).__name__}: read a file with "
+                "Treebank.read, or parse texts with Treebank.parse"
+            )
+        placed = _placed(model, sentence, limit, most)
+        if isinstance(placed, str):
+            skipped.append(Skipped(number, sentence.name, placed))
             continue
-        side, encoding = encode_side(model.tokenizer, [sentence.text])
-        if most is not None and len(side) > most:
-            skipped.append(Skipped(number, sentence.name, f"longer than the model's {most} positions: {len(side)}"))
-            continue
-        spans = sorted({word.span for word in sentence.words})
-        _, numbers = assign_words(spans, side.offsets, given=True)
-        present = sorted({n for n in numbers if n is not None})
-        rank = {n: i for i, n in enumerate(present)}
-        units = np.array([-1 if n is None else rank[n] for n in numbers], dtype=np.int64)
-        place_of = {span: rank.get(i) for i, span in enumerate(spans)}
-        unit_of = tuple(place_of[word.span] for word in sentence.words)
-        types = encoding.get("token_type_ids") if getattr(model.model.config, "type_vocab_size", 0) else None
-        example = Example(sentence.text, replace(side), None, tuple(types) if types is not None else None)
-        found.append(PlacedSentence(sentence, example, units, unit_of, len(present)))
+        found.append(placed)
         index.append(number)
-        shared = Counter(unit for unit in unit_of if unit is not None)
-        lost += sum(unit is None for unit in unit_of)
-        merged += sum(shared[unit] > 1 for unit in unit_of if unit is not None)
-        unknown += _unknown(model.tokenizer, side.ids, units, unit_of)
+        shared = Counter(unit for unit in placed.unit_of if unit is not None)
+        lost += sum(unit is None for unit in placed.unit_of)
+        merged += sum(shared[unit] > 1 for unit in placed.unit_of if unit is not None)
+        unknown += _unknown(model.tokenizer, placed)
     if not found:
         why = skipped[0].reason if skipped else "the treebank is empty"
         raise InputError(f"expected at least one sentence that the model can read, got none ({why})")
     return Placed(found, index, skipped, sum(len(p.sentence) for p in found), lost, merged, unknown)
 
 
-def _unknown(tokenizer: Any, ids: Any, units: Any, unit_of: tuple[int | None, ...]) -> int:
+def _placed(model: Any, sentence: Sentence, limit: int | None, most: int | None) -> "PlacedSentence | str":
+    """The sentence among the model's tokens, or why not."""
+    if limit is not None and len(sentence) > limit:
+        return f"more than {limit} words: {len(sentence)}"
+    if not sentence.text.strip():
+        return "no characters but white space"
+    side, encoding = encode_side(model.tokenizer, [sentence.text])
+    if most is not None and len(side) > most:
+        return f"longer than the model's {most} positions: {len(side)}"
+    spans = sorted({word.span for word in sentence.words if word.span[0] < word.span[1]})
+    _, numbers = assign_words(spans, side.offsets, given=True)
+    present = sorted({n for n in numbers if n is not None})
+    if not present:
+        return "none of its words has a token"
+    rank = {n: i for i, n in enumerate(present)}
+    place_of = {span: rank.get(i) for i, span in enumerate(spans)}
+    for span in spans:
+        if place_of[span] is None:
+            place_of[span] = _shared(span, side.offsets, numbers, rank)
+    units = np.array([-1 if n is None else rank[n] for n in numbers], dtype=np.int64)
+    types = encoding.get("token_type_ids")
+    known = getattr(model.model.config, "type_vocab_size", 0) or 0
+    type_ids = tuple(types) if types is not None and max(types) < known else None
+    unit_of = tuple(place_of.get(word.span) for word in sentence.words)
+    return PlacedSentence(sentence, Example(sentence.text, side, None, type_ids), units, unit_of, len(present))
+
+
+def _shared(span: Span, offsets: Spans, numbers: list[int | None], rank: dict[int, int]) -> int | None:
+    """The position of the word that a token with characters of this word was given to, the largest share first."""
+    best, place = 0, None
+    for own, number in zip(offsets, numbers, strict=True):
+        if own is not None and number is not None:
+            overlap = min(own[1], span[1]) - max(own[0], span[0])
+            if overlap > best:
+                best, place = overlap, rank[number]
+    return place
+
+
+def _unknown(tokenizer: Any, placed: PlacedSentence) -> int:
+    """Words of which every token is the unknown one."""
     mark = tokenizer.unk_token_id
     if mark is None:
         return 0
-    known = set(units[np.asarray(ids) != mark].tolist())
-    return sum(unit is not None and unit not in known for unit in unit_of)
+    known = set(placed.units[placed.example.source.ids != mark].tolist())
+    return sum(unit is not None and unit not in known for unit in placed.unit_of)
