@@ -30,7 +30,7 @@ lint: $(VENV)/.test node_modules/.installed
 
 unit: $(VENV)/.test
 	npm run --silent test
-	$(BIN)/python -m pytest -q -m "not browser"
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not browser"
 
 browser: $(VENV)/.test $(VENV)/.wheel
 	.ci/chromium
