@@ -40,6 +40,7 @@ _HOMES = {
     "NormMaps": "headwidgets.models.norms",
     "Patching": "headwidgets.attribution",
     "PositionalHeads": "headwidgets.probing",
+    "PatternSummary": "headwidgets.patterns",
     "PruningCurve": "headwidgets.pruning",
     "PruningExplorer": "headwidgets.widgets",
     "RareWords": "headwidgets.probing",
@@ -59,7 +60,7 @@ _HOMES = {
     "read": "headwidgets.files",
     "wrap": "headwidgets.models",
 }
-_ROOMS = ("attribution", "demo", "jobs", "models", "probing", "pruning")
+_ROOMS = ("attribution", "demo", "jobs", "models", "patterns", "probing", "pruning")
 
 __all__ = ["__version__", *_HOMES, *_ROOMS]
 
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from headwidgets import demo as demo
     from headwidgets import jobs as jobs
     from headwidgets import models as models
+    from headwidgets import patterns as patterns
     from headwidgets import probing as probing
     from headwidgets import pruning as pruning
     from headwidgets.attribution import Attack as Attack
@@ -99,6 +101,7 @@ if TYPE_CHECKING:
     from headwidgets.probing import Frequencies as Frequencies
     from headwidgets.probing import PositionalHeads as PositionalHeads
     from headwidgets.probing import RareWords as RareWords
+    from headwidgets.patterns import PatternSummary as PatternSummary
     from headwidgets.pruning import Comparison as Comparison
     from headwidgets.pruning import Evaluator as Evaluator
     from headwidgets.pruning import Knockout as Knockout

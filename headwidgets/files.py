@@ -117,7 +117,7 @@ def read(path: str | Path) -> Any:
     """
     document = load(path)
     kind = document["document"]
-    if kind in ("scores", "attribution-result", "roles", "triggers"):
+    if kind in ("scores", "attribution-result", "patterns-result", "roles", "triggers"):
         try:
             return _restored(kind, document)
         except InputError as error:
@@ -135,6 +135,10 @@ def _restored(kind: str, document: dict[str, Any]) -> Any:
         from headwidgets.attribution.triggers.found import Triggers
 
         return Triggers.from_document(document)  # type: ignore[arg-type]
+    if kind == "patterns-result":
+        from headwidgets.patterns.result import PatternSummary
+
+        return PatternSummary.from_document(document)
     if kind == "roles":
         from headwidgets.roles import Roles
 

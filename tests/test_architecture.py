@@ -28,7 +28,10 @@ ALLOWED = {
     "jobs": {"errors", "progress", "locks"},
     "text": {"errors", "wire", "files"},
     "models": {"text", "errors", "scores", "statistics", "jobs", "locks", "wire", "provenance"},
-    "attribution": {"models", "text", "errors", "scores", "statistics", "jobs", "wire", "provenance", "citations"},
+    "attribution": {
+        "models", "text", "errors", "scores", "statistics", "jobs", "wire", "provenance", "citations", "patterns",
+    },
+    "patterns": {"models", "text", "errors", "scores", "jobs", "wire", "provenance", "citations"},
     "probing": {"models", "text", "errors", "scores", "jobs", "provenance", "wire"},
     "pruning": {"models", "errors", "files", "scores", "statistics", "jobs", "wire", "provenance", "citations"},
     "figures": {"wire", "errors"},
@@ -45,8 +48,9 @@ ALLOWED = {
 LATE = {
     "scores": {"files"},
     "roles": {"files"},
-    "files": {"scores", "roles", "attribution"},
+    "files": {"scores", "roles", "attribution", "patterns"},
     "attribution": {"files"},
+    "patterns": {"files"},
     "widgets": {"studio"},
     "studio": {"pruning"},
     "studio_text": {"attribution"},
