@@ -1,6 +1,7 @@
 """From a user's text to an `Example`: tokenised once, with offsets and words, never cut in silence."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -154,14 +155,20 @@ def words_of(
     known = own_words if own_words and any(w is not None for w in own_words) else None
     spans = join_words(segment)[1] if isinstance(segment, list) else word_spans(text, breaks_of(text, offsets, known))
     merged, words = assign_words(spans, offsets, given=given)
+    return merged, with_markers(text, offsets, words)
+
+
+def with_markers(text: str, offsets: Sequence[Span | None], words: list[int | None]) -> list[int | None]:
+    """The word of every token, where a space marker belongs to the word that it stands before."""
     following: int | None = None
-    for i in range(len(words) - 1, -1, -1):
+    found = list(words)
+    for i in range(len(found) - 1, -1, -1):
         span = offsets[i]
-        if words[i] is not None:
-            following = words[i]
+        if found[i] is not None:
+            following = found[i]
         elif is_blank(text, span) and span is not None and "\n" not in text[span[0] : span[1]]:
-            words[i] = following  # a space marker belongs to the word that it stands before
-    return merged, words
+            found[i] = following
+    return found
 
 
 def encode_side(tokenizer: Any, segments: list[Segment], *, target: bool = False) -> tuple[Side, Any]:

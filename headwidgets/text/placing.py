@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwidgets.errors import InputError
-from headwidgets.text.encoding import encode_side
+from headwidgets.text.encoding import encode_side, with_markers
 from headwidgets.text.examples import Example, Spans
 from headwidgets.text.treebank import Sentence
 from headwidgets.text.words import Span, assign_words
@@ -137,7 +137,7 @@ def _placed(model: Any, sentence: Sentence, limit: int | None, most: int | None)
     if most is not None and len(side) > most:
         return f"longer than the model's {most} positions: {len(side)}"
     spans = sorted({word.span for word in sentence.words if word.span[0] < word.span[1]})
-    _, numbers = assign_words(spans, side.offsets, given=True)
+    numbers = with_markers(sentence.text, side.offsets, assign_words(spans, side.offsets, given=True)[1])
     present = sorted({n for n in numbers if n is not None})
     if not present:
         return "none of its words has a token"
@@ -170,5 +170,7 @@ def _unknown(tokenizer: Any, placed: PlacedSentence) -> int:
     mark = tokenizer.unk_token_id
     if mark is None:
         return 0
-    known = set(placed.units[placed.example.source.ids != mark].tolist())
+    side = placed.example.source
+    written = [span is not None and bool(placed.sentence.text[span[0] : span[1]].strip()) for span in side.offsets]
+    known = set(placed.units[(side.ids != mark) & np.array(written)].tolist())
     return sum(unit is not None and unit not in known for unit in placed.unit_of)
