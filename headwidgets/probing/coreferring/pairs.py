@@ -1,0 +1,150 @@
+"""A pronoun and two names, one of which it refers to: files of GAP and of Winogender."""
+
+import csv
+import gzip
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from headwidgets.errors import InputError
+from headwidgets.probing.linking.examples import Link, LinkExample
+from headwidgets.text.words import Span, word_spans
+
+_GAP = ("ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref")
+_FEMININE = {"she", "her", "hers", "herself"}
+_PRONOUN = re.compile(r"\b(he|she|they|his|her|their|him|them|himself|herself|themselves)\b", re.IGNORECASE)
+
+
+def choice(
+    text: str,
+    source: Span,
+    right: Sequence[Span],
+    wrong: Sequence[Span],
+    relations: Sequence[str] = ("all",),
+    *,
+    cluster: str = "",
+    name: str = "",
+) -> LinkExample:
+    """A text in which some words refer to one of several others.
+
+    Args:
+        text: As the model reads it.
+        source: Start and end of the characters of what refers.
+        right: What it refers to; to reach a word of one of them is enough.
+        wrong: What else might be chosen.
+        relations: Rows of the table that it counts in.
+        cluster: What it was drawn with.
+        name: How to call it.
+
+    Raises:
+        InputError: a span without a word, or spans that share a word.
+    """
+    spans = word_spans(text)
+    where = f"example {name!r}" if name else repr(text[:40])
+
+    def touched(span: Span) -> set[int]:
+        found = {i for i, (start, end) in enumerate(spans) if start < span[1] and end > span[0]}
+        if not found:
+            raise InputError(f"{where}: the span {span} touches no word")
+        return found
+
+    own = touched(source)
+    target = set().union(*map(touched, right)) - own
+    other = set().union(*map(touched, wrong)) - own if wrong else set()
+    if not target or not other or target & other:
+        raise InputError(f"{where}: expected something right and something wrong to choose from, without shared words")
+    links = tuple(Link(relation, own, target, target | other) for relation in relations)
+    return LinkExample(
+        tuple(text[a:b] for a, b in spans), links, text, tuple(spans), cluster=cluster or name, name=name
+    )
+
+
+def read_gap(path: Any, *paths: Any) -> list[LinkExample]:
+    """Examples of GAP files (Webster et al. 2018): tab-separated, also ``.gz``.
+
+    Rows: ``all``, and ``feminine`` and ``masculine`` by pronoun. Where neither or both names are right there is
+    nothing to choose, so the example is not among what is returned.
+
+    Args:
+        path: Of a file with the columns ID, Text, Pronoun, Pronoun-offset, A, A-offset, A-coref, B, B-offset, B-coref.
+        paths: More of them.
+
+    Raises:
+        InputError: a file that is not of this form; the message names the line.
+    """
+    return [example for one in (path, *paths) for example in _gap(Path(one))]
+
+
+def _gap(path: Path) -> list[LinkExample]:
+    rows = _rows(path)
+    missing = [name for name in _GAP if name not in rows[0]]
+    if missing:
+        raise InputError(f"{path.name}, line 1: expected the columns of GAP, but there is no {missing[0]!r}")
+    found = []
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != len(rows[0]):
+            raise InputError(f"{path.name}, line {number}: expected {len(rows[0])} columns, got {len(row)}")
+        cells = dict(zip(rows[0], row, strict=True))
+        marks = [cells[f"{side}-coref"].strip().upper() for side in "AB"]
+        if not set(marks) <= {"TRUE", "FALSE"}:
+            raise InputError(f"{path.name}, line {number}: expected A-coref and B-coref as TRUE or FALSE, got {marks}")
+        pronoun, *names = (_span(cells, part, path, number) for part in ("Pronoun", "A", "B"))
+        right = [span for span, mark in zip(names, marks, strict=True) if mark == "TRUE"]
+        overlap = names[0][0] < names[1][1] and names[1][0] < names[0][1]
+        if len(right) != 1 or overlap:
+            continue
+        wrong = [span for span in names if span not in right]
+        gender = "feminine" if cells["Pronoun"].casefold() in _FEMININE else "masculine"
+        found.append(choice(cells["Text"], pronoun, right, wrong, ("all", gender), name=cells["ID"]))
+    return found
+
+
+def _rows(path: Path) -> list[list[str]]:
+    try:
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path.name}: expected UTF-8 text, got other bytes") from None
+    rows = list(csv.reader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+    if len(rows) < 2:
+        raise InputError(f"{path.name}: expected a line of column names and lines under it, got {len(rows)} lines")
+    return rows
+
+
+def _span(cells: dict[str, str], part: str, path: Path, number: int) -> Span:
+    form, offset = cells[part], cells[f"{part}-offset"]
+    if not offset.isdecimal() or not cells["Text"].startswith(form, int(offset)) or not form:
+        raise InputError(f"{path.name}, line {number}: {part} {form!r} does not stand at {offset!r} in the text")
+    return int(offset), int(offset) + len(form)
+
+
+def read_winogender(path: Any) -> list[LinkExample]:
+    """Examples of Winogender schemas (Rudinger et al. 2018), as ``all_sentences.tsv``: sentid and sentence.
+
+    Rows: ``all``, and ``female``, ``male`` and ``neutral`` by pronoun. A cluster is an occupation.
+
+    Raises:
+        InputError: a file that is not of this form; the message names the line.
+    """
+    file = Path(path)
+    found = []
+    for number, row in enumerate(_rows(file)[1:], start=2):
+        parts = row[0].removesuffix(".txt").split(".")
+        if len(row) != 2 or len(parts) != 4 or parts[2] not in ("0", "1"):
+            raise InputError(
+                f"{file.name}, line {number}: expected occupation.participant.answer.gender and a sentence, got {row!r}"
+            )
+        occupation, participant, answer, gender = parts
+        text = row[1]
+        spans = [re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE) for name in (occupation, participant)]
+        pronoun = _PRONOUN.search(text)
+        if pronoun is None or None in spans:
+            raise InputError(f"{file.name}, line {number}: the sentence lacks its pronoun, occupation or participant")
+        names = [span.span() for span in spans if span is not None]
+        right, wrong = names[int(answer)], names[1 - int(answer)]
+        relations = ("all", gender)
+        found.append(choice(text, pronoun.span(), [right], [wrong], relations, cluster=occupation, name=row[0]))
+    return found
