@@ -1,6 +1,14 @@
 /** Grid documents for tests and pictures: ordinary, tiny, huge, grouped, hostile. */
 
-import type { GridDocument, GridPanel, HeadRef, KindName, ScoreLayer } from "../wire/types.js";
+import type {
+  GridDocument,
+  GridPanel,
+  HeadRef,
+  KindName,
+  RoleEvidence,
+  RoleLayer,
+  ScoreLayer,
+} from "../wire/types.js";
 import { generator, packed } from "./views.js";
 
 export const HOSTILE_TEXT = `</script><img src=x onerror=alert(1)> "' &amp; \u0000`;
@@ -51,7 +59,7 @@ export function gridPanel(
 
 export function grid(
   panels: readonly GridPanel[],
-  rest: Partial<Pick<GridDocument, "title" | "selected" | "pruned">> = {},
+  rest: Partial<Pick<GridDocument, "title" | "selected" | "pruned" | "roles">> = {},
 ): GridDocument {
   return {
     schema: 1,
@@ -60,12 +68,51 @@ export function grid(
     panels,
     selected: rest.selected ?? [],
     pruned: rest.pruned ?? [],
+    ...(rest.roles ? { roles: rest.roles } : {}),
     provenance: {
       model: "tiny-bert",
       version: "0.1.0",
       settings: { method: "attribution", ablation: "zero", seed: 0, split: "validation" },
     },
   };
+}
+
+const RULES: readonly (readonly [string, string])[] = [
+  ["positional", "at least 90 % of the largest weights are at one offset"],
+  [
+    "syntactic",
+    "finds a relation more often than every baseline, all heads and relations judged together, on sentences that did not choose it",
+  ],
+  ["rare-word", "points at the rarest word of a sentence more often than every baseline"],
+  ["separator", "more than 60 % of the attention goes to separators"],
+  ["sink", "more than 60 % of the attention goes to the first key"],
+  ["broad", "entropy above 80 % of the largest possible"],
+  ["previous-token", "in repeated random tokens half of the attention goes to the token before"],
+  ["duplicate-token", "in repeated random tokens half of the attention goes to the same token"],
+  ["induction", "in repeated random tokens half of the attention goes to what came next the last time"],
+];
+
+/** Every role that there is, some heads with several, some of them uncertain. */
+export function roleLayers(kind: KindName, layers: number, heads: number, share = 0.12): RoleLayer[] {
+  const random = generator(layers * 7 + heads);
+  return RULES.map(([name, rule], at) => {
+    const found: RoleEvidence[] = [];
+    for (let layer = 0; layer < layers; layer++)
+      for (let index = 0; index < heads; index++) {
+        const crowded = layer === 1 && index < 9 && at <= index;
+        if (!crowded && (layer === 1 || name === "rare-word" || random() > share)) continue;
+        found.push({
+          head: [kind, layer, index],
+          value: 0.93,
+          about: `93 % of 4,211`,
+          low: 0.9,
+          high: 0.95,
+          n: 200,
+          certain: random() > 0.2,
+        });
+      }
+    return { name, rule, heads: name === "rare-word" ? [] : found };
+  });
 }
 
 const pruned: readonly HeadRef[] = [
@@ -126,6 +173,45 @@ export const GRIDS: Readonly<Record<string, GridDocument>> = {
     pruned: Array.from({ length: 300 }, (_, i): HeadRef => ["decoder", (i * 7) % 48, (i * 13) % 64]),
   }),
   empty: grid([gridPanel("encoder", 4, 8, [])], { title: "No score yet" }),
+  roles: grid([gridPanel("encoder", 6, 12, [])], {
+    title: "Roles of the heads of a small encoder",
+    roles: roleLayers("encoder", 6, 12),
+    selected: [["encoder", 2, 3]],
+    pruned,
+  }),
+  "roles-scored": grid([gridPanel("encoder", 6, 12, [scoreLayer("importance", 6, 12, { unit: "nats" })])], {
+    title: "Importance and roles",
+    roles: roleLayers("encoder", 6, 12),
+    selected: [["encoder", 2, 3]],
+    pruned,
+  }),
+  "roles-grouped": grid([gridPanel("decoder", 30, 9, [], 3)], {
+    title: "Roles of a causal model",
+    roles: roleLayers("decoder", 30, 9, 0.08),
+  }),
+  "roles-seq2seq": grid(
+    [gridPanel("encoder", 4, 8, []), gridPanel("decoder", 3, 8, []), gridPanel("cross", 3, 8, [])],
+    { title: "Roles of a translator", roles: roleLayers("encoder", 4, 8, 0.2) },
+  ),
+  "roles-large": grid([gridPanel("decoder", 48, 64, [scoreLayer("importance", 48, 64)], 8)], {
+    title: "48 layers of 64 heads with roles",
+    roles: roleLayers("decoder", 48, 64, 0.03),
+  }),
+  "roles-large-bare": grid([gridPanel("decoder", 48, 64, [], 8)], {
+    title: "48 layers of 64 heads with roles",
+    roles: roleLayers("decoder", 48, 64, 0.03),
+  }),
+  "roles-hostile": grid([gridPanel("encoder", 2, 2, [])], {
+    title: HOSTILE_TEXT,
+    roles: [
+      {
+        name: HOSTILE_TEXT,
+        rule: HOSTILE_TEXT,
+        heads: [{ head: ["encoder", 0, 1], value: -1, about: HOSTILE_TEXT }],
+      },
+      { name: "none has it", rule: "", heads: [] },
+    ],
+  }),
   hostile: grid([gridPanel("encoder", 2, 2, [scoreLayer(HOSTILE_TEXT, 2, 2, { unit: HOSTILE_TEXT })])], {
     title: HOSTILE_TEXT,
   }),

@@ -12,6 +12,7 @@ import { type Palette, palette, readableOn } from "../../theme/palette.js";
 import { type Buffer, decodeShaped } from "../../wire/decode.js";
 import type { GridDocument, GridPanel, HeadRef, ScoreLayer } from "../../wire/types.js";
 import { cellBox, type GridLayout, gridLayout, LABEL_SIZE } from "./layout.js";
+import { describeRoles, type RolesView, roleLegend, roleMarks, viewRoles } from "./roles.js";
 
 /** Pixels that a legend likes to have. */
 const LEGEND_WIDTH = 320;
@@ -23,6 +24,8 @@ export interface PanelView {
   readonly score: ScoreLayer | null;
   readonly values: ArrayLike<number>;
   readonly stderr: ArrayLike<number> | null;
+  /** Which roles its heads have; null or absent where the document has none. */
+  readonly roles?: RolesView | null;
 }
 
 /** A drawn panel, its marks (crosses, rings) apart, so that a live view renews only those. */
@@ -55,12 +58,15 @@ export function viewPanel(panel: GridPanel, name: string | null, buffer?: Buffer
 function cellMarks(view: PanelView, layout: GridLayout, scale: Ramp, colours: Palette): string {
   const { panel, values } = view;
   const boxes: Box[] = [];
+  const bare: string[] = [];
   const out: string[] = [];
   for (let layer = 0; layer < panel.layers; layer++)
     for (let head = 0; head < panel.heads; head++) {
       const value = values[layer * panel.heads + head] ?? Number.NaN;
       const [x, y, side] = cellBox(layout, layer, head);
-      if (Number.isFinite(value)) {
+      if (view.roles && !view.score) {
+        bare.push(`M${num(x)} ${num(y)}h${num(side)}v${num(side)}h${num(-side)}z`);
+      } else if (Number.isFinite(value)) {
         out.push(rect(x, y, side, side, { fill: scale.colour(value) }));
       } else if (view.score) {
         boxes.push([x, y, side, side]);
@@ -69,6 +75,7 @@ function cellMarks(view: PanelView, layout: GridLayout, scale: Ramp, colours: Pa
         out.push(rect(x + 0.5, y + 0.5, side - 1, side - 1, { fill: colours.faint, stroke: colours.line }));
       }
     }
+  if (bare.length > 0) out.push(el("path", { d: bare.join(""), fill: colours.faint }));
   return out.join("") + hatch(boxes, colours.line);
 }
 
@@ -166,6 +173,7 @@ export function drawPanel(view: PanelView, words: PanelText, width: number, colo
   const scale = rampFor(view.values, view.score?.signed ?? false, colours);
   const many = view.panel.layers * view.panel.heads > MARK_LIMIT && view.score !== null;
   out.push(many ? cellImage(view, layout, scale, colours) : cellMarks(view, layout, scale, colours));
+  if (view.roles) out.push(roleMarks(view.roles, view.panel, layout, colours));
   out.push(axes(layout, Math.max(width, layout.right), colours));
   let height = layout.bottom + LABEL_SIZE + 6 + (layout.group > 1 ? 6 : 0) + 18;
   if (view.score) {
@@ -177,6 +185,13 @@ export function drawPanel(view: PanelView, words: PanelText, width: number, colo
     );
     widest = Math.max(widest, layout.x + room);
     height += 6 + LEGEND_HEIGHT;
+  }
+  if (view.roles) {
+    const wide = Math.max(width, layout.right) - layout.x - 6;
+    const named = roleLegend(view.roles, layout.x, height + 8, wide, colours);
+    out.push(named.svg);
+    widest = Math.max(widest, layout.x + named.width);
+    height += 8 + named.height;
   }
   const tight = Math.ceil(Math.max(layout.right, Math.min(width - 4, widest)) + 4);
   return { layout, ramp: scale, base: out.join(""), width: tight, height };
@@ -236,7 +251,9 @@ export function drawMarks(
 export function describePanel(view: PanelView, title: string): string {
   const { panel, score } = view;
   const size = `${counted(panel.layers, "layer")} by ${counted(panel.heads, "head")}`;
-  return [title, panel.label, score ? `${score.name}, ${size}` : size].filter(Boolean).join(": ");
+  const what = score ? `${score.name}, ${size}` : size;
+  const roles = view.roles ? `${what}; ${describeRoles(view.roles)}` : what;
+  return [title, panel.label, roles].filter(Boolean).join(": ");
 }
 
 /** The line under the title: which attention, which score, how many examples. */
@@ -258,7 +275,8 @@ export function draw(document: GridDocument, options: DrawOptions, buffer?: Buff
   let height = 0;
   let width = 0;
   for (const [position, panel] of panels.entries()) {
-    const view = viewPanel(panel, options.score ?? null, buffer);
+    const roles = viewRoles(document, panel.kind, colours);
+    const view = { ...viewPanel(panel, options.score ?? null, buffer), roles };
     const words = { title: position === 0 ? document.title : "", subtitle: subtitleOf(view) };
     const picture = drawPanel(view, words, options.width, colours);
     const marks = drawMarks(view, picture, document.pruned, document.selected, colours);

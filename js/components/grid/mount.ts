@@ -18,6 +18,7 @@ import {
   viewPanel,
 } from "./draw.js";
 import { cellAt, cellBox } from "./layout.js";
+import { roleWords, viewRoles } from "./roles.js";
 import { headKey, headsBetween, toggled } from "./selection.js";
 
 export interface GridProps {
@@ -61,7 +62,13 @@ export function mount(parent: HTMLElement, props: GridProps, events: GridEvents 
     const shown = panel();
     if (shown) events.onChoose?.({ kind: shown.kind, score });
   });
-  const bar = h("div", { class: "hw-bar" }, tabs, scores.element);
+  const roles = menu("select role", signal, (name) => {
+    const found = drawn?.view.roles?.looks.find(({ role }) => role.name === name);
+    const kind = panel()?.kind;
+    if (found)
+      events.onSelect?.(found.role.heads.filter(({ head }) => head[0] === kind).map(({ head }) => head));
+  });
+  const bar = h("div", { class: "hw-bar" }, tabs, scores.element, roles.element);
   const picture = h("div", { class: "hw-picture", "aria-hidden": "true" });
   const marks = h("div", { class: "hw-marks", "aria-hidden": "true" });
   const hover = h("div", { class: "hw-hover", hidden: true });
@@ -95,7 +102,7 @@ export function mount(parent: HTMLElement, props: GridProps, events: GridEvents 
 
   function sentence(cell: Cell): string {
     if (!drawn) return "";
-    const { score, values, stderr, panel: shown } = drawn.view;
+    const { score, values, stderr, panel: shown, roles } = drawn.view;
     const at = cell[0] * shown.heads + cell[1];
     const value = values[at] ?? Number.NaN;
     const name = `layer ${cell[0]} head ${cell[1]}`;
@@ -103,6 +110,7 @@ export function mount(parent: HTMLElement, props: GridProps, events: GridEvents 
     return [
       score ? `${name}: ${formatEstimate(value, stderr?.[at] ?? null, score.unit)}` : name,
       score && score.n > 0 && Number.isFinite(value) ? `n = ${score.n}` : "",
+      roles ? roleWords(roles.of.get(key)) : "",
       gone.has(key) ? "pruned" : "",
       chosen.has(key) ? "selected" : "",
     ]
@@ -129,6 +137,14 @@ export function mount(parent: HTMLElement, props: GridProps, events: GridEvents 
     showReadout();
   }
 
+  /** Whether the selected heads are those of a role. */
+  function isChosen(name: string): boolean {
+    const kind = panel()?.kind;
+    const layer = drawn?.view.roles?.looks.find(({ role }) => role.name === name)?.role;
+    const own = layer?.heads.filter(({ head }) => head[0] === kind) ?? [];
+    return own.length > 0 && own.length === chosen.size && own.every(({ head }) => chosen.has(headKey(head)));
+  }
+
   function showBar(view: PanelView): void {
     const { panels } = props.document;
     const buttons = [...tabs.children];
@@ -147,7 +163,11 @@ export function mount(parent: HTMLElement, props: GridProps, events: GridEvents 
     scores.show(names, view.score?.name ?? "", true);
     tabs.hidden = panels.length < 2;
     scores.element.hidden = names.length < 2;
-    bar.hidden = tabs.hidden && scores.element.hidden;
+    const held = view.roles?.looks.map(({ role }) => role.name) ?? [];
+    const chosenRole = held.find((name) => isChosen(name)) ?? "";
+    roles.show(["", ...held], chosenRole, events.onSelect !== undefined);
+    roles.element.hidden = held.length === 0 || !events.onSelect;
+    bar.hidden = tabs.hidden && scores.element.hidden && roles.element.hidden;
   }
 
   function showState(): void {
@@ -180,7 +200,8 @@ export function mount(parent: HTMLElement, props: GridProps, events: GridEvents 
     const inputs = [props.document, props.buffer, props.theme, shown.kind, props.score ?? null, available];
     const fresh = !drawn?.inputs.every((input, i) => Object.is(input, inputs[i]));
     if (fresh || !drawn) {
-      const view = viewPanel(shown, props.score ?? null, props.buffer);
+      const roles = viewRoles(props.document, shown.kind, colours);
+      const view = { ...viewPanel(shown, props.score ?? null, props.buffer), roles };
       const words = { title: props.document.title, subtitle: subtitleOf(view) };
       drawn = { view, picture: drawPanel(view, words, available, colours), inputs };
       paint(picture, drawing(drawn.picture.width, drawn.picture.height, drawn.picture.base));
