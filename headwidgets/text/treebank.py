@@ -258,20 +258,30 @@ class Treebank:
         return read([path, *paths])
 
     @classmethod
-    def parse(cls, texts: Any, pipeline: Any, **options: Any) -> "Treebank":
+    def parse(
+        cls,
+        texts: Any,
+        pipeline: Any,
+        *,
+        name: str = "",
+        on_progress: Callable[[int, int], None] | None = None,
+        cancel: Callable[[], bool] | None = None,
+    ) -> "Treebank":
         """Parse texts, or words already split, with a Stanza or spaCy pipeline; see `headwidgets.text.parsing.parse`.
 
         Args:
             texts: A text, or a list of texts; words are a list of str inside the list.
             pipeline: A ``stanza.Pipeline`` or a spaCy ``nlp``.
-            options: ``name``, ``on_progress``, ``cancel``.
+            name: Of the treebank; by default it says which pipeline parsed it.
+            on_progress: Gets texts done and texts in all.
+            cancel: Says whether to stop.
 
         Raises:
             InputError: an empty text, or a pipeline without a parser.
         """
         from headwidgets.text.parsing import parse
 
-        return parse(texts, pipeline, **options)
+        return parse(texts, pipeline, name=name, on_progress=on_progress, cancel=cancel)
 
     def write(self, path: Any) -> Path:
         """Write it as a CoNLL-U file, compressed when the name ends in ``.gz``; reading it gives the same sentences.
