@@ -9,6 +9,7 @@ import { draw as drawCurves } from "./curves/draw.js";
 import { draw as drawDashboard } from "./dashboard/draw.js";
 import { draw as drawGrid } from "./grid/draw.js";
 import { asDocument, missing } from "./mounting.js";
+import { draw as drawProbe } from "./probe/draw.js";
 import { draw as drawPruning } from "./pruning/draw.js";
 import { draw as drawScatter } from "./scatter/draw.js";
 import { draw as drawTree } from "./tree/draw.js";
@@ -26,6 +27,7 @@ export const draws: { readonly [N in Document["document"]]?: Draw<Named<N>> } = 
   scatter: drawScatter,
   curves: drawCurves,
   triggers: drawTriggers,
+  probe: drawProbe,
   dashboard: drawDashboard,
 };
 

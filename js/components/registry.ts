@@ -6,6 +6,7 @@ import { mountStatic as curves } from "./curves/static.js";
 import { mountStatic as dashboard } from "./dashboard/mount.js";
 import { mountStatic as grid } from "./grid/static.js";
 import type { Mounts } from "./mounting.js";
+import { mountStatic as probe } from "./probe/static.js";
 import { mountStatic as pruning } from "./pruning/static.js";
 import { mountStatic as scatter } from "./scatter/static.js";
 import { mountStatic as tree } from "./tree/static.js";
@@ -20,5 +21,6 @@ export const mounts: Mounts = {
   scatter,
   curves,
   triggers,
+  probe,
   dashboard,
 };

@@ -70,3 +70,11 @@ export function wrap(text: string, size: number, width: number, maxLines = 1000,
   const rest = lines.slice(maxLines - 1).join(" ");
   return [...lines.slice(0, maxLines - 1), fitText(rest, size, width, bold)];
 }
+
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
+
+/** Whether a text is read from right to left: its first letter says so. */
+export function rightToLeft(text: string): boolean {
+  const letter = /\p{L}/u.exec(text);
+  return letter !== null && RIGHT_TO_LEFT.test(letter[0]);
+}

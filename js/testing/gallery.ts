@@ -16,6 +16,7 @@ import type {
 } from "../wire/types.js";
 import { curvesDocument, scatterDocument } from "./charts.js";
 import { GRIDS } from "./grids.js";
+import { PROBES } from "./probes.js";
 import * as texts from "./texts.js";
 import { TREES } from "./trees.js";
 import { triggersDocument, triggersFound, triggersHostile, triggersMany } from "./triggers.js";
@@ -103,6 +104,7 @@ export const fixtures: Readonly<Record<string, () => Document>> = {
   "triggers-found": triggersFound,
   "triggers-many": triggersMany,
   "triggers-hostile": triggersHostile,
+  ...PROBES,
   dashboard: () => ({
     schema: 1,
     document: "dashboard",

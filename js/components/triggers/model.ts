@@ -4,6 +4,8 @@ import { formatNumber } from "../../marks/format.js";
 import { type Buffer, decodeShaped } from "../../wire/decode.js";
 import type { TriggerRow, TriggersDocument, TriggerToken } from "../../wire/types.js";
 
+export { rightToLeft } from "../../marks/text.js";
+
 /** A value with its ends; NaN ends where they are not known. */
 export interface Range {
   readonly value: number;
@@ -255,12 +257,4 @@ export function subtitleOf(view: TableView): string {
   const from = document.searched > 0 ? `found in ${counted(document.searched, "text")}${skipped}` : "";
   const tested = texts === undefined ? "" : `put into ${counted(texts, "text")}`;
   return [[count, from].filter(Boolean).join(" "), tested].filter(Boolean).join(", ");
-}
-
-const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
-
-/** Whether a text is read from right to left: its first letter says so. */
-export function rightToLeft(text: string): boolean {
-  const letter = /\p{L}/u.exec(text);
-  return letter !== null && RIGHT_TO_LEFT.test(letter[0]);
 }

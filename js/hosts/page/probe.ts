@@ -1,0 +1,4 @@
+import { mountStatic } from "../../components/probe/static.js";
+import { showPage } from "../show.js";
+
+showPage({ probe: mountStatic });
