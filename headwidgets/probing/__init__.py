@@ -8,6 +8,7 @@ from headwidgets.probing.links import links
 from headwidgets.probing.positional import PositionalHeads, positional
 from headwidgets.probing.rare_result import RareWords
 from headwidgets.probing.rare_words import rare_words
+from headwidgets.text.parsing import load_stanza
 from headwidgets.text.treebank import Treebank
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Treebank",
     "induction",
     "links",
+    "load_stanza",
     "positional",
     "rare_words",
     "repeated",

@@ -1,6 +1,7 @@
 """Trees from a parser: a Stanza pipeline or a spaCy one, on raw text or on words already split."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,34 @@ def _or_none(value: Any) -> str:
     return str(value) if value else "_"
 
 
+def _tidy(words: Sequence[Word], text: str, ranges: Sequence[tuple[int, int]] = ()) -> Parsed | None:
+    """A sentence without words that are white space only; some pipelines make them part of the tree.
+
+    What hung on such a word hangs on the word above it. None where no word is left.
+    """
+    kept = [i for i, word in enumerate(words) if word.form.strip()]
+    if not kept:
+        return None
+    place = {i: k for k, i in enumerate(kept)}
+    heads: list[int] = []
+    for i in kept:
+        head = words[i].head
+        while head is not None and head >= 0 and head not in place:
+            head = words[head].head
+        heads.append(-1 if head is None or head < 0 else place[head])
+    root = next((k for k, i in enumerate(kept) if words[i].head == -1), heads.index(-1))
+    start, end = words[kept[0]].span[0], words[kept[-1]].span[1]
+    found = []
+    for k, i in enumerate(kept):
+        word = words[i]
+        hung = heads[k] == -1 and k != root  # the root was white space
+        label = "root" if k == root else "dep" if hung else word.relation
+        span = (word.span[0] - start, word.span[1] - start)
+        found.append(replace(word, head=root if hung else heads[k], relation=label, span=span))
+    tokens = tuple((place[a], place[a] + b - a) for a, b in ranges if all(i in place for i in range(a, b)))
+    return tuple(found), text[start:end], tokens
+
+
 # ---- Stanza -----------------------------------------------------------------------------------------------
 
 
@@ -114,9 +143,10 @@ def _stanza(pipeline: Any, segments: Sequence[Segment]) -> Iterator[list[Parsed]
     split = iter(_of_words(pipeline, given) if given else ())
     for segment in segments:
         if isinstance(segment, str):
-            yield [_stanza_sentence(sentence, segment) for sentence in next(texts).sentences]
+            yield [found for sentence in next(texts).sentences if (found := _stanza_sentence(sentence, segment))]
         else:
-            yield [_stanza_words(next(split), segment)]
+            text, spans = join_words(segment)
+            yield [(_from_stanza(next(split).words, spans), text, ())]
 
 
 def _of_words(pipeline: Any, given: list[list[str]]) -> list[Any]:
@@ -129,7 +159,7 @@ def _of_words(pipeline: Any, given: list[list[str]]) -> list[Any]:
     return list(pipeline.process(document, processors=wanted).sentences)
 
 
-def _stanza_sentence(sentence: Any, source: str) -> Parsed:
+def _stanza_sentence(sentence: Any, source: str) -> Parsed | None:
     start = sentence.tokens[0].start_char
     text = source[start : sentence.tokens[-1].end_char]
     spans: list[tuple[int, int]] = []
@@ -141,12 +171,7 @@ def _stanza_sentence(sentence: Any, source: str) -> Parsed:
             spans += split_surface(text[begin:end], [word.text for word in token.words], begin)
         else:
             spans.append((begin, end))
-    return _from_stanza(sentence.words, spans), text, tuple(ranges)
-
-
-def _stanza_words(sentence: Any, given: list[str]) -> Parsed:
-    text, spans = join_words(given)
-    return _from_stanza(sentence.words, spans), text, ()
+    return _tidy(_from_stanza(sentence.words, spans), text, ranges)
 
 
 def _from_stanza(words: Sequence[Any], spans: Sequence[tuple[int, int]]) -> tuple[Word, ...]:
@@ -238,38 +263,24 @@ def _spacy(nlp: Any, segments: Sequence[Segment]) -> Iterator[list[Parsed]]:
 
 
 def _spacy_sentence(sent: Any, source: str) -> Parsed | None:
-    tokens = [token for token in sent if not token.is_space]
-    if not tokens:
-        return None
+    tokens = list(sent)
     start = tokens[0].idx
     spans = [(token.idx - start, token.idx + len(token) - start) for token in tokens]
-    return _from_spacy(tokens, spans), source[start : start + spans[-1][1]], ()
+    return _tidy(_from_spacy(tokens, spans), source[start : start + spans[-1][1]])
 
 
 def _from_spacy(tokens: Sequence[Any], spans: Sequence[tuple[int, int]]) -> tuple[Word, ...]:
-    """Words of a sentence; spaCy makes white space a token of the tree, so heads are looked for above it."""
-    position = {token.i: i for i, token in enumerate(tokens)}
-    heads: list[int] = []
-    for token in tokens:
-        head = token.head
-        while head.i not in position and head.head.i != head.i:
-            head = head.head
-        heads.append(-1 if head.i == token.i else position.get(head.i, -1))
-    root = heads.index(-1)
-    found = []
-    for i, (token, span) in enumerate(zip(tokens, spans, strict=True)):
-        alone = heads[i] == -1 and i != root  # hung on white space that was the root
-        label = "root" if i == root else "dep" if alone else _or_none(token.dep_)
-        found.append(
-            Word(
-                token.text,
-                _or_none(token.pos_),
-                root if alone else heads[i],
-                label,
-                span,
-                _or_none(token.lemma_),
-                _or_none(token.tag_),
-                _or_none(str(token.morph)),
-            )
+    first = tokens[0].i
+    return tuple(
+        Word(
+            token.text,
+            _or_none(token.pos_),
+            -1 if token.head.i == token.i else token.head.i - first,
+            "root" if token.head.i == token.i else _or_none(token.dep_),
+            span,
+            _or_none(token.lemma_),
+            _or_none(token.tag_),
+            _or_none(str(token.morph)),
         )
-    return tuple(found)
+        for token, span in zip(tokens, spans, strict=True)
+    )
