@@ -19,15 +19,18 @@ interface Parsed {
 
 /** `word/head/relation`, heads from 1 (0 is the root); `##` in front of a word: no space before it. */
 function parsed(text: string, name: string): Parsed {
-  const cells = text.split(" ").map((cell) => cell.split("/"));
+  const cells = text.split(" ").map((cell) => {
+    const parts = cell.split("/");
+    return { word: parts.slice(0, -2).join("/"), head: parts.at(-2), relation: parts.at(-1) ?? "" };
+  });
   return {
     sentence: {
-      words: cells.map(([word = ""]) => word.replace(/^##/, "")),
-      glued: cells.map(([word = ""]) => word.startsWith("##")),
+      words: cells.map(({ word }) => word.replace(/^##/, "")),
+      glued: cells.map(({ word }) => word.startsWith("##")),
       name,
     },
-    heads: cells.map(([, head]) => Number(head) - 1),
-    relations: cells.map(([, , relation = ""]) => relation),
+    heads: cells.map(({ head }) => Number(head) - 1),
+    relations: cells.map(({ relation }) => relation),
   };
 }
 
@@ -45,7 +48,7 @@ const HEBREW = [
 ].map((text, at) => parsed(text, `he ${at + 1}`));
 
 const HOSTILE = [
-  `</script><img/2/nsubj src=x/0/root "'&<b>/2/obj Donaudampfschifffahrtselektrizit\u00e4tenhauptbetriebswerkbauunterbeamtengesellschaft/3/compound \u0000\u0007/2/obj {{x}}/2/</td><b>`,
+  `</script><img/2/nsubj src=x/0/root "'&<b>/2/obj Donaudampfschifffahrtselektrizit\u00e4tenhauptbetriebswerkbauunterbeamtengesellschaft/3/compound \u0000\u0007/2/obj {{x}}/2/<td><b>`,
 ].map((text) => parsed(text, "</b>"));
 
 /** A sentence of `count` words, each under the word before it or under one far to the left. */
@@ -70,8 +73,14 @@ function wilson(right: number, n: number): IntervalData {
 }
 
 /** The word that a head points at: some heads look at a fixed offset, some often at the annotated word. */
-function pointer(layer: number, index: number, text: Parsed, source: number, target: number): number {
-  const random = generator(layer * 977 + index * 71 + source * 7 + text.sentence.words.length);
+function pointer(
+  [, layer, index]: HeadRef,
+  text: Parsed,
+  source: number,
+  target: number,
+  copy: number,
+): number {
+  const random = generator(copy * 40009 + layer * 977 + index * 71 + source * 7 + text.sentence.words.length);
   const count = text.sentence.words.length;
   const within = (at: number): number => Math.max(0, Math.min(count - 1, at));
   if ((layer + index) % 4 === 0) return within(source + 1);
@@ -87,6 +96,9 @@ function arcsOf(texts: readonly Parsed[], relation: string, down: boolean): Prob
     }),
   );
 }
+
+/** Every sentence counts as so many; heads that look by chance look elsewhere in each. */
+const COPIES = 12;
 
 const BASE = {
   schema: 1,
@@ -131,36 +143,44 @@ export function probeDocument(texts: readonly Parsed[] = ENGLISH, options: Optio
 
   function rowOf(relation: string, down: boolean): ProbeRow {
     const own = arcsOf(texts, relation, down);
-    const pointed = (arc: ProbeArc, [, layer, index]: HeadRef): number =>
-      pointer(layer, index, texts[arc.sentence] ?? parsed("", ""), arc.source[0] ?? 0, arc.target[0] ?? 0);
-    const right = heads.map((head) => own.filter((arc) => arc.target.includes(pointed(arc, head))).length);
+    const n = own.length * COPIES;
+    const pointed = (arc: ProbeArc, head: HeadRef, copy = 0): number => {
+      const text = texts[arc.sentence];
+      return text ? pointer(head, text, arc.source[0] ?? 0, arc.target[0] ?? 0, copy) : -1;
+    };
+    const copies = Array.from({ length: COPIES }, (_, copy) => copy);
+    const right = heads.map((head) =>
+      copies.reduce(
+        (sum, copy) => sum + own.filter((arc) => arc.target.includes(pointed(arc, head, copy))).length,
+        0,
+      ),
+    );
     const best = right.indexOf(Math.max(...right));
     const offsets = own.map((arc) => (arc.target[0] ?? 0) - (arc.source[0] ?? 0));
     const counts = new Map<number, number>();
     for (const one of offsets) counts.set(one, (counts.get(one) ?? 0) + 1);
     const [offset, hits] = [...counts].sort((a, b) => b[1] - a[1])[0] ?? [0, 0];
-    table.push(...right.map((count) => count / own.length));
+    table.push(...right.map((count) => count / n));
     const first = arcs.length;
     for (const arc of own.slice(0, most)) {
       arcs.push(arc);
       predicted.push(...heads.map((head) => pointed(arc, head)));
     }
-    const accuracy = wilson(right[best] ?? 0, own.length);
+    const accuracy = wilson(right[best] ?? 0, n);
     const strong = Math.min(1, hits / own.length + 0.1);
     const good = accuracy.low > strong;
     return {
       relation,
       direction: down ? "head to dependent" : "dependent to head",
-      n: own.length,
+      n,
       best: heads[best] ?? null,
       accuracy,
       baseline: hits / own.length,
       offset,
       strongest: "own offset profile",
       strongest_accuracy: strong,
-      verdict:
-        own.length < 2 ? "too few instances" : good ? "above every baseline" : "not above every baseline",
-      verdict_good: good && own.length >= 2,
+      verdict: n < 20 ? "too few instances" : good ? "above every baseline" : "not above every baseline",
+      verdict_good: good && n >= 20,
       arcs: own.slice(0, most).map((_, at) => first + at),
     };
   }

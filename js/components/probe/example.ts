@@ -67,26 +67,20 @@ export function drawExample(example: Example, width: number, colors: Palette, as
     parts.push(tip(one.to, down, style.stroke));
   }
   for (const slot of line.slots) parts.push(wordOf(slot, rise, example, asked, colors));
-  // A line that is read from the right stands at the right.
-  const shift = line.mirrored ? Math.max(0, width - 4 - line.width) : 0;
-  const svg = el("g", { transform: `translate(${2 + Math.round(shift)} 0)` }, parts.join(""));
-  return { svg, width: line.mirrored ? width : Math.min(width, line.width + 4), height: base + fall };
+  for (const run of sources) {
+    const under = { stroke: colors.ink, "stroke-width": 1.4 };
+    parts.push(stroke(run.left + 1, rise + 16.5, run.right - 1, rise + 16.5, under));
+  }
+  const svg = el("g", { transform: "translate(2 0)" }, parts.join(""));
+  return { svg, width: Math.min(width, line.width + 4), height: base + fall };
 }
 
-/** A word; the one that is asked is underlined. */
+/** A word; those that take part are darker. */
 function wordOf(slot: Slot, top: number, example: Example, asked: boolean, colors: Palette): string {
   const { arc, predicted } = example;
-  const asking = arc.source.includes(slot.word);
-  const known = asking || arc.target.includes(slot.word) || (asked && slot.word === predicted);
+  const known = [...arc.source, ...arc.target, ...(asked ? [predicted] : [])].includes(slot.word);
   const fill = slot.word >= 0 && known ? colors.ink : colors.muted;
-  const label = text(slot.x + slot.width / 2, top + 13, slot.label, {
-    size: WORD_SIZE,
-    fill,
-    anchor: "middle",
-  });
-  if (!asking) return label;
-  const under = { stroke: colors.ink, "stroke-width": 1.4 };
-  return label + stroke(slot.x + 1, top + 16.5, slot.x + slot.width - 1, top + 16.5, under);
+  return text(slot.x + slot.width / 2, top + 13, slot.label, { size: WORD_SIZE, fill, anchor: "middle" });
 }
 
 /** From the nearest source to each target. */

@@ -1,6 +1,6 @@
 /** What a probe document shows: rows with their heads, columns, the order of rows, examples and trees. */
 
-import { formatNumber, formatPercent } from "../../marks/format.js";
+import { counted, formatPercent } from "../../marks/format.js";
 import { type Buffer, decodeShaped, type Values } from "../../wire/decode.js";
 import type {
   HeadRef,
@@ -334,15 +334,11 @@ export function subtitleOf(data: ProbeData): string {
   const good = rows.filter(({ verdict_good }) => verdict_good).length;
   const judged = rows.some(({ verdict }) => verdict !== "");
   const counts = [
-    rows.length > 0 ? `${formatCount(rows.length, "row")}${judged ? `, ${good} marked \u2713` : ""}` : "",
-    data.heads.length > 0 ? formatCount(data.heads.length, "head") : "",
-    trees.length > 0 ? `${formatCount(trees.length, "example tree")}` : "",
+    rows.length > 0 ? `${counted(rows.length, "row")}${judged ? `, ${good} marked \u2713` : ""}` : "",
+    data.heads.length > 0 ? counted(data.heads.length, "head") : "",
+    trees.length > 0 ? `${counted(trees.length, "example tree")}` : "",
   ];
   return counts.filter(Boolean).join(" \u00b7 ");
-}
-
-function formatCount(n: number, what: string): string {
-  return `${formatNumber(n, 12)} ${what}${n === 1 ? "" : "s"}`;
 }
 
 /** The two ticks of the rows' bars; empty where no row has one. */

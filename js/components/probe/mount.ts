@@ -132,7 +132,7 @@ export function mount(
       paint(bar, drawing(SCORE_BAR, BAR_HEIGHT, drawn));
       return h(
         "tr",
-        { "data-control": hollow },
+        { "data-control": String(hollow) },
         h("th", { scope: "row" }, h("bdi", {}, name)),
         h("td", {}, hollow ? "control" : "probe"),
         h("td", {}, bar),

@@ -107,7 +107,7 @@ export function rowTable(
     ].filter(Boolean);
     const picture = h("div", { "aria-hidden": "true" });
     paint(picture, drawing(BAR, BAR_HEIGHT, rowBar(row, BAR, palette(theme))));
-    const words = h("span", { class: "hw-value", "aria-hidden": "true" }, valueText(row.accuracy.value));
+    const words = h("span", { class: "hw-share", "aria-hidden": "true" }, valueText(row.accuracy.value));
     const spoken = h("span", { class: "hw-hidden" }, sentence.join(", "));
     return h(
       "td",

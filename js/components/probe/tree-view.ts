@@ -79,7 +79,8 @@ export function treeView(signal: AbortSignal, chosen: (tree: number) => void): T
     }
     const labels = trees.map((one, at) => {
       const text = (sentences[one.sentence]?.words ?? []).join(" ");
-      return `${at + 1}. ${text.length > SHORT ? `${[...text].slice(0, SHORT).join("")}\u2026` : text}`;
+      const shortened = text.length > SHORT ? `${[...text].slice(0, SHORT).join("")}\u2026` : text;
+      return `${at + 1}. \u2068${shortened}\u2069`; // isolated: the number stays in front whichever way it is read
     });
     list.show(labels, labels[shown.tree] ?? "", true);
     set(back, "disabled", shown.tree === 0);

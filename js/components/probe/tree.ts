@@ -51,6 +51,7 @@ function sideOf(heads: readonly number[], along: Along): Side {
 /** An arc arrives at the middle of its word and leaves its head a little beside it. */
 function ends(head: number, at: number, along: Along): Arc {
   const [from, to] = [along(head), along(at)];
+  if (head === at) return { from: to + 8, to }; // a loop beside it
   return { from: from + Math.sign(to - from) * 4, to };
 }
 
@@ -117,16 +118,14 @@ export function drawTree(
     );
     if (strong) parts.push(ring(slot.x - 2, top + 1, slot.width + 4, 28, colors));
   }
-  // A line that is read from the right stands at the right.
-  const shift = line.mirrored ? Math.max(4, width - 4 - line.width) : 4;
   const boxes = sentence.words.map((_, at) => {
     const slot = by.get(at);
-    return [(slot?.x ?? 0) + shift - 3, top, (slot?.width ?? 0) + 6, 30] as const;
+    return [(slot?.x ?? 0) + 1, top, (slot?.width ?? 0) + 6, 30] as const;
   });
-  const svg = el("g", { transform: `translate(${Math.round(shift)} 0)` }, parts.join(""));
+  const svg = el("g", { transform: "translate(4 0)" }, parts.join(""));
   return {
     svg,
-    width: line.mirrored ? width : line.width + 8,
+    width: line.width + 8,
     height: bottom + below.size,
     boxes,
     column: false,
