@@ -1,6 +1,6 @@
 """Which heads look a fixed way off? The offset at which a head's maxima are, and how often they are there."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,10 @@ from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.models.sites import Site
 from headwidgets.models.streaming import stream
 from headwidgets.models.tally import chunks
+from headwidgets.patterns.measuring import encoded
 from headwidgets.provenance import made
 from headwidgets.scores import Head, HeadScores, import_pandas
-from headwidgets.text.examples import Batch, Side, as_texts
+from headwidgets.text.examples import Batch, Side
 from headwidgets.wire.documents import KindName
 
 Floats = NDArray[np.float64]
@@ -76,6 +77,7 @@ def positional(
     threshold: float = THRESHOLD,
     reach: int = 8,
     first: bool = True,
+    kind: KindName | None = None,
     seed: int = 0,
     on_progress: Progress | None = None,
     on_partial: Callable[[PositionalHeads], None] | None = None,
@@ -93,6 +95,7 @@ def positional(
         reach: Offsets from minus this to plus this are counted.
         first: Whether the first position of a text may be a maximum; False leaves the attention sink of causal
             models out.
+        kind: Only this kind of self-attention; ``encoder`` of an encoder-decoder needs no targets.
         seed: Of the order in which texts are seen.
         on_progress: Called with texts done and texts in all.
         on_partial: Called with what is known so far.
@@ -110,9 +113,8 @@ def positional(
         raise InputError(f"expected threshold as a share above 0 and up to 1, got {threshold!r}")
     if isinstance(reach, bool) or not isinstance(reach, int) or reach < 1:
         raise InputError(f"expected reach as a whole number of at least 1, got {reach!r}")
-    listed = as_texts(texts)
-    examples = model.encode(listed)
-    counts = _Counts(model, reach, first)
+    listed, examples, sites = encoded(model, texts, kind)
+    counts = _Counts(model, [site for site in sites if site.kind != "cross" and site.has_map], reach, first)
     done = 0
 
     def after(batch: Batch) -> None:
@@ -143,9 +145,8 @@ def positional(
 class _Counts:
     """Sums over texts, by site: of hits x, of x^2 and of x w [heads, offsets]; of candidates w and w^2 [offsets]."""
 
-    def __init__(self, model: HeadModel, reach: int, first: bool) -> None:
-        self.model, self.reach, self.first = model, reach, first
-        self.sites = [site for site in model.sites if site.kind != "cross"]
+    def __init__(self, model: HeadModel, sites: Sequence[Site], reach: int, first: bool) -> None:
+        self.model, self.sites, self.reach, self.first = model, list(sites), reach, first
         self.width = 2 * reach + 1
         self.hits = {site: np.zeros((4, site.n_heads, self.width)) for site in self.sites}
         self.possible = {site: np.zeros((2, self.width)) for site in self.sites}
