@@ -27,6 +27,7 @@ _HOMES = {
     "Faithfulness": "headwidgets.attribution",
     "Frequencies": "headwidgets.probing",
     "Head": "headwidgets.scores",
+    "HeadDistances": "headwidgets.patterns.alike",
     "HeadGrid": "headwidgets.widgets",
     "HeadModel": "headwidgets.models",
     "HeadScores": "headwidgets.scores",
@@ -102,6 +103,7 @@ if TYPE_CHECKING:
     from headwidgets.probing import PositionalHeads as PositionalHeads
     from headwidgets.probing import RareWords as RareWords
     from headwidgets.patterns import PatternSummary as PatternSummary
+    from headwidgets.patterns.alike import HeadDistances as HeadDistances
     from headwidgets.pruning import Comparison as Comparison
     from headwidgets.pruning import Evaluator as Evaluator
     from headwidgets.pruning import Knockout as Knockout

@@ -134,6 +134,7 @@ _SOURCES = {
     "rare-word": ("voita2019",),
     "previous-token": ("olsson2022",),
     "duplicate-token": ("olsson2022",),
+    "distance": ("clark2019",),
     "random": (),
 }
 """By method, as `method_of` names it."""

@@ -11,7 +11,7 @@ from headwidgets.errors import InputError
 from headwidgets.wire.arrays import inline, unpack
 from headwidgets.wire.documents import SCHEMA
 
-_TO_LOOK_AT = ("grid", "attention", "attribution", "pruning", "tree", "scatter", "curves", "dashboard")
+_TO_LOOK_AT = ("grid", "attention", "attribution", "pruning", "tree", "scatter", "curves", "headmap", "dashboard")
 
 
 def write(path: str | Path, document: dict[str, Any]) -> Path:
@@ -117,7 +117,7 @@ def read(path: str | Path) -> Any:
     """
     document = load(path)
     kind = document["document"]
-    if kind in ("scores", "attribution-result", "patterns-result", "roles", "triggers"):
+    if kind in ("scores", "attribution-result", "distances", "patterns-result", "roles", "triggers"):
         try:
             return _restored(kind, document)
         except InputError as error:
@@ -139,6 +139,14 @@ def _restored(kind: str, document: dict[str, Any]) -> Any:
         from headwidgets.patterns.result import PatternSummary
 
         return PatternSummary.from_document(document)
+    if kind == "distances":
+        from headwidgets.patterns.alike import HeadDistances
+
+        return HeadDistances.from_document(document)  # type: ignore[arg-type]
+    if kind == "links":
+        from headwidgets.probing.linking.result import Links
+
+        return Links.from_document(document)
     if kind == "roles":
         from headwidgets.roles import Roles
 

@@ -18,7 +18,7 @@ from headwidgets.statistics import pearson
 from headwidgets.wire.documents import SCHEMA, DistancesFile, KindName, Provenance
 
 Floats = NDArray[np.float64]
-KeysName = Literal["all", "ordinary"]
+KeysName = Literal["all", "content"]
 KEYS: tuple[KeysName, ...] = get_args(KeysName)
 MOST = math.log(2)
 """Two heads that never look at the same key, in nats."""
@@ -101,7 +101,7 @@ class HeadDistances:
     Attributes:
         kinds: The kinds of attention that were measured; heads of different kinds have no distance.
         n: Texts.
-        keys: ``all``, or ``ordinary``: without special tokens and the first key.
+        keys: ``all``, or ``content``: without special tokens and the first key.
         unit: Of the values; 0 is alike, ln 2 (0.693) is never looking at the same key.
         provenance: How they were made.
         fingerprint: Of the model.
@@ -317,7 +317,7 @@ class HeadDistances:
             known = self._known[kind]
             low, mean, high = known.pairs.min(), known.pairs.mean(), known.pairs.max()
             parts.append(f"{kind} {len(known.heads)} heads, mean {mean:.3f} ({low:.3f} to {high:.3f})")
-        without = ", without special tokens and the first key" if self.keys == "ordinary" else ""
+        without = ", without special tokens and the first key" if self.keys == "content" else ""
         return f"HeadDistances({'; '.join(parts)} nats per token, n={self.n} texts{without})"
 
     __repr__ = __str__

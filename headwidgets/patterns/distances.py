@@ -46,7 +46,7 @@ def distance(
         model: A HeadModel.
         texts: Texts; for encoder-decoders (source, target), or sources whose targets are generated.
         kind: Only heads of this kind; all kinds by default.
-        keys: ``all``, as published; or ``ordinary``: without special tokens and the first key, and rows add up to 1
+        keys: ``all``, as published; or ``content``: without special tokens and the first key, and rows add up to 1
             again. Heads that rest on a separator or a sink are alike for that alone; this says what else they do.
         special_queries: Rows of special tokens count too, as published.
         most_queries: Of a text with more tokens than this so many rows are drawn at random; a text still weighs as
@@ -108,7 +108,7 @@ def distance(
             on_partial(result())
     for k in kinds:
         if sums[k].weight <= 0:
-            what = "ordinary keys (keys='ordinary')" if keys == "ordinary" else "keys"
+            what = "content keys (keys='content')" if keys == "content" else "keys"
             raise InputError(f"no text has a token that sees two {what} in {k} attention, so no distance is known")
     return result()
 
@@ -158,7 +158,7 @@ class Rows:
         place = np.concatenate([np.arange(len(own)) for own in drawn])
         picked = rows[torch.from_numpy(row_of).to(rows.device), :, torch.from_numpy(place).to(rows.device)]
         mass = picked.sum(-1, keepdim=True)
-        if self._keys == "ordinary":
+        if self._keys == "content":
             known = (mass > 0).all(1).squeeze(-1).cpu().numpy()  # a row of zeros says nothing about that head
             picked, row_of = picked[torch.from_numpy(known).to(picked.device)], row_of[known]
             mass = mass[torch.from_numpy(known).to(mass.device)]
@@ -181,7 +181,7 @@ class Rows:
         for row, (example, number) in enumerate(zip(batch.examples, batch.index, strict=True)):
             query, key = sides(example, kind)
             mask[row, : len(key)] = True
-            if self._keys == "ordinary":
+            if self._keys == "content":
                 mask[row, : len(key)] = ~np.array(key.special, dtype=bool)
                 mask[row, 0] = False
             places = np.arange(len(query))

@@ -151,7 +151,7 @@ def _sums(square: Floats, layers: Labels) -> Floats:
 
 
 def _resampled(by_layer: Floats, weights: Floats, generator: np.random.Generator, samples: int) -> Floats:
-    """Sums by pair of layers per token, of groups of texts drawn anew, [samples, layers, layers]; NaN for few groups."""
+    """Sums by pair of layers per token, of groups of texts drawn anew, [samples, layers, layers]; NaN for few."""
     groups = len(weights)
     if groups < _FEWEST:
         return np.full((samples, *by_layer.shape[1:]), np.nan)

@@ -84,9 +84,11 @@ def laid_out(
     best: Floats | None = None
     least = math.inf
     for points in begin:
-        found, raw = smacof(wanted, metric=True, n_components=2, init=points, n_init=1, max_iter=1000, eps=1e-9)[:2]
+        found, raw = smacof(wanted, metric=True, n_components=2, init=points, n_init=1, max_iter=500, eps=1e-8)[:2]
         if raw < least:
             best, least = np.asarray(found, dtype=np.float64), float(raw)
+        if least < 1e-9 * (wanted**2).sum():
+            break  # as good as perfect
     assert best is not None
     points = _turned(best, np.array([head.layer for head in heads], dtype=np.float64))
     drawn = np.sqrt(((points[:, None] - points[None]) ** 2).sum(-1))[upper]

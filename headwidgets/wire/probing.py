@@ -117,7 +117,7 @@ class DistancesFile(TypedDict):
     version: str
     fingerprint: str | None
     n: int
-    keys: Literal["all", "ordinary"]
+    keys: Literal["all", "content"]
     kinds: list[DistancesKind]
     provenance: Provenance | None
 

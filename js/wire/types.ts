@@ -437,7 +437,7 @@ export interface DistancesFile {
   readonly version: string;
   readonly fingerprint: string | null;
   readonly n: number;
-  readonly keys: "all" | "ordinary";
+  readonly keys: "all" | "content";
   readonly kinds: readonly DistancesKind[];
   readonly provenance: Provenance | null;
 }
