@@ -17,11 +17,11 @@ from headwidgets.patterns.places import BUILT_IN, Chosen, Features, Places, Read
 from headwidgets.patterns.statistic import Statistic
 from headwidgets.patterns.sums import Sums
 from headwidgets.patterns.view import View, reach, visible_keys
-from headwidgets.provenance import checked_seed
+from headwidgets.provenance import checked_seed, made
 from headwidgets.scores import HeadScores
 from headwidgets.text.encoding import check_length, encode_side, segments_of
 from headwidgets.text.examples import Batch, Example, Side, as_texts
-from headwidgets.wire.documents import KindName
+from headwidgets.wire.documents import KindName, Provenance
 
 _FIRST, _LARGEST = 16, 512
 _WINDOWS = ("sliding_window", "local_attention", "window_size", "attention_window")
@@ -155,13 +155,10 @@ class _Pass:
         """Sums and weights, [2, statistics, rows, heads]."""
         wide = torch.float32 if view.maps.device.type == "mps" else torch.float64
         heads = view.maps.shape[1]
-        sums, weights = [], []
-        nothing = torch.zeros((), device=view.maps.device)
-        for statistic in statistics:
-            numbers, asked = statistic.measure(view)
-            sums.append(torch.where(asked, numbers, nothing).sum(-1, dtype=wide))
-            weights.append(asked.sum(-1).to(wide).expand(-1, heads))
-        return torch.stack([torch.stack(sums), torch.stack(weights)])
+        found = [statistic.measure(view) for statistic in statistics]
+        asked = torch.stack([mask.expand(-1, heads, -1) for _, mask in found])
+        numbers = torch.stack([numbers for numbers, _ in found]).masked_fill_(~asked, 0)
+        return torch.stack([numbers.sum(-1, dtype=wide), asked.sum(-1).to(wide)])
 
 
 def _alike(view: View, causal: bool) -> View:
@@ -214,10 +211,13 @@ def measure(
     common: dict[str, Any] = {"words": words, "kind": kind, "seed": seed}
     if any("punctuation" in s.name for s in statistics):
         common["punctuation"] = _said(punctuation)
+    record = made(model, listed, **common, of=len(examples))
 
     def found() -> Measurement:
         scores = {
-            s.name: state.sums.scores(i, listed, name=s.name, unit=s.unit, **s.settings, keys=s.keys, **common)
+            s.name: state.sums.scores(
+                i, name=s.name, unit=s.unit, record=with_settings(record, s.settings, keys=s.keys)
+            )
             for i, s in enumerate(statistics)
         }
         with np.errstate(invalid="ignore"):
@@ -247,6 +247,11 @@ def measure(
                 else f"no text has what {', '.join(s.name for s in statistics)} is measured on in {name} attention"
             )
     return found()
+
+
+def with_settings(record: Provenance, settings: Mapping[str, Any], **more: Any) -> Provenance:
+    """A record with further settings; these come first."""
+    return {**record, "settings": {**settings, **more, **record["settings"]}}
 
 
 def _has_text(example: Example, kind: str) -> bool:

@@ -1,5 +1,6 @@
 """All statistics of where heads look, in one pass (`hw.patterns.summary`)."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -7,7 +8,7 @@ from headwidgets.errors import InputError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.patterns.concentration import confidence, entropy
-from headwidgets.patterns.measuring import Measurement, measure
+from headwidgets.patterns.measuring import Measurement, classes_of, measure
 from headwidgets.patterns.offsets import OFFSETS, attention_at, checked_offset, mean_distance, peaks_at
 from headwidgets.patterns.places import Chosen
 from headwidgets.patterns.result import PatternSummary
@@ -66,7 +67,11 @@ def summary(
         sections 4 and 5.
     """
     expect_model(model)
+    classes_of(punctuation, tokens)  # what is no class is said before names are made of it
     wanted = catalogue(offsets, tuple(tokens or ()))
+    for name, count in Counter(s.name for s in wanted).items():
+        if count > 1:
+            raise InputError(f"a class of tokens cannot have this name: {name!r} would be two statistics")
 
     def as_summary(found: Measurement) -> PatternSummary:
         return PatternSummary(

@@ -1,7 +1,6 @@
 """What has been seen so far, of many statistics at once? Sums over texts, and scores made of them at any moment."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +8,9 @@ from numpy.typing import NDArray
 from headwidgets.models.model import HeadModel
 from headwidgets.models.sites import Site
 from headwidgets.models.tally import GROUPS
-from headwidgets.provenance import checked_seed, made
+from headwidgets.provenance import checked_seed
 from headwidgets.scores import HeadScores
-from headwidgets.wire.documents import KindName
+from headwidgets.wire.documents import KindName, Provenance
 
 Floats = NDArray[np.float64]
 
@@ -71,8 +70,8 @@ class Sums:
         total = sum(float(numbers[1].sum()) for numbers in own)
         return sum(float(numbers[0].sum()) for numbers in own) / total if total else float("nan")
 
-    def scores(self, statistic: int, listed: Any, *, name: str, unit: str = "", **settings: Any) -> HeadScores:
-        """What is known so far of one statistic, with how it was made."""
+    def scores(self, statistic: int, *, name: str, unit: str, record: Provenance) -> HeadScores:
+        """What is known so far of one statistic; `record` says how it was made."""
         values, errors = self._empty(), self._empty()
         complete = self.n == self.total and self._count > 1
         groups = self._empty(self._count) if complete else None
@@ -97,7 +96,7 @@ class Sums:
             group_sizes=None if groups is None else np.bincount(self._group, minlength=self._count),
             name=name,
             unit=unit,
-            provenance=made(self.model, listed, **settings, of=self.total),
+            provenance=record,
             fingerprint=self.model.fingerprint,
         )
 

@@ -109,8 +109,11 @@ class View:
     @cached_property
     def _peaks(self) -> dict[str, tuple[Tensor, Tensor]]:
         nothing = torch.zeros((), device=self.maps.device)
-        found = {}
+        found: dict[str, tuple[Tensor, Tensor]] = {}
         for name in ("text", "content"):
+            if name == "content" and torch.equal(self.key.classes["text"], self.key.classes["content"]):
+                found[name] = found["text"]  # what stands first is no text
+                continue
             values, places = torch.where(self.key.classes[name][:, None, None], self.maps, nothing).max(-1)
             found[name] = (values, places)
         return found
