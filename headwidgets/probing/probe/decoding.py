@@ -46,12 +46,13 @@ def best_tree(scores: NDArray[np.float64]) -> Wholes:
     np.fill_diagonal(square, -np.inf)
     finite = square[1:][np.isfinite(square[1:])]
     square[1:, 0] -= (np.ptp(finite) + 1) * words
-    return _arborescence(square)[1:]
+    found = _arborescence(square)
+    return found[1:]
 
 
 def _arborescence(scores: NDArray[np.float64]) -> Wholes:
     """Best head of every node but 0, which is the root; scores [dependent, head]."""
-    heads = scores.argmax(1)
+    heads: Wholes = scores.argmax(1)
     heads[0] = -1
     circle = _circle(heads)
     if circle is None:

@@ -36,7 +36,7 @@ class Lens:
     @property
     def width(self) -> int:
         """Of what a probe sees."""
-        return self.turn.shape[1]
+        return int(self.turn.shape[1])
 
     def __call__(self, raw: Floats) -> Floats:
         """float32 [words, width]; a word without a vector (NaN) gets zeros, the vector of the mean."""
@@ -82,7 +82,7 @@ class WordVectors:
             np.add.at(sums, placed.units, self._table[placed.example.source.ids])  # -1 is the last row
             counts = np.bincount(placed.units[placed.units >= 0], minlength=placed.n_units + 1)
             with np.errstate(invalid="ignore", divide="ignore"):
-                means = sums / counts[:, None]
+                means: Floats = (sums / counts[:, None]).astype(np.float32)
             means[-1] = np.nan
             return means[[-1 if unit is None else unit for unit in placed.unit_of]]
         if callable(self._given) and not hasattr(self._given, "get"):

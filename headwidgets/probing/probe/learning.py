@@ -84,7 +84,7 @@ class Corpus:
                 longest = size
             found[-1].append(i)
         if generator is not None:
-            generator.shuffle(found)  # type: ignore[arg-type]
+            generator.shuffle(found)
         return found
 
     def _words(self, sentence: PlacedSentence) -> Tensor:
@@ -119,13 +119,13 @@ class Learner:
     targets: Callable[[PlacedSentence], NDArray[np.int64]]
     _optimiser: Any = field(default=None, repr=False)
     _order: Any = field(default=None, repr=False)
-    losses: list[float] = field(default_factory=list)
+    _rate: float = field(default=0.0, repr=False)
 
-    def begin(self, rate: float, decay: float) -> None:
+    def begin(self, rate: float) -> None:
         """First numbers, optimiser and order."""
         module: Any = self.module
         module.start(torch.Generator().manual_seed(self.seed))
-        self._optimiser = torch.optim.AdamW(self.module.parameters(), lr=rate, weight_decay=decay)
+        self._optimiser = torch.optim.Adam(self.module.parameters(), lr=rate)
         self._order = np.random.default_rng(self.seed)
         self._rate = rate
 
@@ -139,7 +139,7 @@ class Learner:
             with torch.enable_grad():
                 total = loss(self.module(batch), batch, wanted)
                 self._optimiser.zero_grad()
-                total.backward()
+                total.backward()  # type: ignore[no-untyped-call]
             self._optimiser.step()
 
     def end(self) -> nn.Module:
@@ -171,7 +171,6 @@ def fit(
     *,
     epochs: int,
     rate: float,
-    decay: float,
     seed: int,
     after: Callable[[int], None] | None = None,
     cancel: Cancel | None = None,
@@ -183,7 +182,6 @@ def fit(
         learners: In place.
         epochs: Passes.
         rate: Of learning, at the start; it falls to 0 linearly.
-        decay: Of weights.
         seed: Of the chunks' order; inside a chunk each learner has its own.
         after: Called with the sentences of every chunk done.
         cancel: Says whether to stop.
@@ -192,7 +190,7 @@ def fit(
         Cancelled: told to stop.
     """
     for learner in learners:
-        learner.begin(rate, decay)
+        learner.begin(rate)
     reads = {learner.reads for learner in learners}
     done, total = 0, epochs * len(corpus)
     for chunk in _chunks(len(corpus), epochs, seed):

@@ -1,7 +1,6 @@
 """How good is each word, or the root, as the head of a word? Formulas with few numbers, over maps and word vectors."""
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -117,6 +116,12 @@ class PairScorer(nn.Module):
         self.root = nn.Parameter(torch.zeros(hidden))
         self.out = nn.Parameter(torch.zeros(hidden))
 
+    @classmethod
+    def of_size(cls, width: int, parameters: int) -> "PairScorer":
+        """One with about as many numbers to learn."""
+        fixed, each = parameters_of(cls(width, 0)), parameters_of(cls(width, 1)) - parameters_of(cls(width, 0))
+        return cls(width, max(1, round((parameters - fixed) / each)))
+
     def start(self, generator: torch.Generator) -> None:
         """Small random numbers to begin with."""
         with torch.no_grad():
@@ -132,13 +137,6 @@ class PairScorer(nn.Module):
         pairs = own[:, :, None] + (batch.vectors @ self.head.T)[:, None] + self.distance[offset]
         everything = torch.cat([(own + self.root)[:, :, None], pairs], 2)
         return torch.tanh(everything) @ self.out
-
-
-def scorer(kind: str, **sizes: int) -> MapScorer | PairScorer:
-    """A scorer by name: ``maps`` (channels, width) or ``pairs`` (width, hidden)."""
-    made: dict[str, Any] = {"maps": MapScorer, "pairs": PairScorer}
-    found: MapScorer | PairScorer = made[kind](**sizes)
-    return found
 
 
 def parameters_of(module: nn.Module) -> int:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from headwidgets.errors import UnsupportedError
 from headwidgets.jobs import Cancel
+from headwidgets.models.families import Kind
 from headwidgets.models.model import HeadModel
 from headwidgets.models.sites import Site
 from headwidgets.models.streaming import membership, stream, word_maps
@@ -28,7 +29,7 @@ def sites_of(model: HeadModel) -> list[Site]:
     Raises:
         UnsupportedError: no layer of it has maps.
     """
-    kind = "encoder" if "encoder" in model.kinds else "decoder"
+    kind: Kind = "encoder" if "encoder" in model.kinds else "decoder"
     found = [site for site in model.sites_of(kind) if site.has_map]
     if not found:
         raise UnsupportedError(f"no layer of {model.name} has an attention map that a probe could read")
