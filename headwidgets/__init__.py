@@ -42,6 +42,9 @@ _HOMES = {
     "Patching": "headwidgets.attribution",
     "PositionalHeads": "headwidgets.probing",
     "PatternSummary": "headwidgets.patterns",
+    "Probe": "headwidgets.probing.probe.trained",
+    "ProbeEvaluation": "headwidgets.probing.probe.evaluation",
+    "ProbeView": "headwidgets.widgets",
     "PruningCurve": "headwidgets.pruning",
     "PruningExplorer": "headwidgets.widgets",
     "RareWords": "headwidgets.probing",
@@ -104,6 +107,8 @@ if TYPE_CHECKING:
     from headwidgets.probing import RareWords as RareWords
     from headwidgets.patterns import PatternSummary as PatternSummary
     from headwidgets.patterns.alike import HeadDistances as HeadDistances
+    from headwidgets.probing.probe.evaluation import ProbeEvaluation as ProbeEvaluation
+    from headwidgets.probing.probe.trained import Probe as Probe
     from headwidgets.pruning import Comparison as Comparison
     from headwidgets.pruning import Evaluator as Evaluator
     from headwidgets.pruning import Knockout as Knockout
@@ -121,6 +126,7 @@ if TYPE_CHECKING:
     from headwidgets.widgets import Explorer as Explorer
     from headwidgets.widgets import HeadGrid as HeadGrid
     from headwidgets.widgets import ImportanceScatter as ImportanceScatter
+    from headwidgets.widgets import ProbeView as ProbeView
     from headwidgets.widgets import PruningExplorer as PruningExplorer
     from headwidgets.widgets import TriggerTable as TriggerTable
     from headwidgets.widgets import explore as explore

@@ -99,6 +99,15 @@ _PAPERS = {
   eprint = {1906.04341},
   archiveprefix = {arXiv}
 }""",
+    "hewitt2019": """@inproceedings{hewitt2019,
+  title = {Designing and Interpreting Probes with Control Tasks},
+  author = {Hewitt, John and Liang, Percy},
+  booktitle = {Proceedings of the 2019 Conference on Empirical Methods in Natural Language Processing and the 9th
+    International Joint Conference on Natural Language Processing},
+  pages = {2733--2743},
+  year = {2019},
+  doi = {10.18653/v1/D19-1275}
+}""",
     "olsson2022": """@misc{olsson2022,
   title = {In-context Learning and Induction Heads},
   author = {Olsson, Catherine and Elhage, Nelson and others},
@@ -125,6 +134,7 @@ _SOURCES = {
     "positional": ("voita2019",),
     "syntactic": ("voita2019", "clark2019"),
     "patterns": ("clark2019",),
+    "probe": ("clark2019", "hewitt2019"),
     "entropy": ("clark2019",),
     "offset": ("clark2019",),
     "peak": ("voita2019",),

@@ -117,7 +117,7 @@ def read(path: str | Path) -> Any:
     """
     document = load(path)
     kind = document["document"]
-    if kind in ("scores", "attribution-result", "distances", "patterns-result", "roles", "triggers"):
+    if kind in ("scores", "attribution-result", "distances", "links", "patterns-result", "roles", "trained-probe", "triggers"):
         try:
             return _restored(kind, document)
         except InputError as error:
@@ -147,6 +147,10 @@ def _restored(kind: str, document: dict[str, Any]) -> Any:
         from headwidgets.probing.linking.result import Links
 
         return Links.from_document(document)
+    if kind == "trained-probe":
+        from headwidgets.probing.probe.stored import probe_of
+
+        return probe_of(document)
     if kind == "roles":
         from headwidgets.roles import Roles
 
