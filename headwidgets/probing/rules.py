@@ -41,16 +41,16 @@ _WORDS = {
     ),
     "broad": ("entropy of at least {:.0%} of the largest possible", "entropy {:.0%} of the largest possible"),
     "previous-token": (
-        "on repeated random tokens at least {:.0%} of the attention goes to the token before",
-        "{:.0%} of attention to the token before",
+        "on repeated random tokens at least {} of the attention goes to the token before",
+        "{} of attention to the token before",
     ),
     "duplicate-token": (
-        "on repeated random tokens at least {:.0%} of the attention goes to the same token",
-        "{:.0%} of attention to the same token",
+        "on repeated random tokens at least {} of the attention goes to the same token",
+        "{} of attention to the same token",
     ),
     "induction": (
-        "on repeated random tokens at least {:.0%} of the attention goes to what came next the last time",
-        "{:.0%} of attention to what came next the last time",
+        "on repeated random tokens at least {} of the attention goes to what came next the last time",
+        "{} of attention to what came next the last time",
     ),
 }
 
@@ -125,6 +125,11 @@ def registered_roles() -> dict[str, Registered]:
 # ---- verdicts
 
 
+def percent(share: float) -> str:
+    """A share in words."""
+    return f"{100 * share:.0f} %"
+
+
 def reaching(
     name: str,
     scores: HeadScores,
@@ -186,9 +191,11 @@ def of_weights(name: str, scores: HeadScores, at_least: float, least: int, unifo
 
     def about(head: Head, value: float) -> str:
         alike = uniform.get(head.kind, math.nan)
-        return words.format(value) + (f" (looking at all alike: {alike:.0%})" if math.isfinite(alike) else "")
+        return words.format(percent(value)) + (
+            f" (looking at all alike: {percent(alike)})" if math.isfinite(alike) else ""
+        )
 
-    return reaching(name, scores, at_least, rule=rule.format(at_least), about=about, least=least)
+    return reaching(name, scores, at_least, rule=rule.format(percent(at_least)), about=about, least=least)
 
 
 def of_positions(found: PositionalHeads, least: int) -> Role:
@@ -197,9 +204,9 @@ def of_positions(found: PositionalHeads, least: int) -> Role:
     def about(head: Head, value: float) -> str:
         offset = int(found.offset[head.kind][head.layer, head.index])
         weight = float(found.weight[head.kind][head.layer, head.index])
-        return f"offset {offset:+d} in {value:.0%} of tokens, mean weight {weight:.2f}".replace("+0", "0")
+        return f"offset {offset:+d} in {percent(value)} of tokens, mean weight {weight:.2f}".replace("+0", "0")
 
-    rule = f"at least {found.threshold:.0%} of the largest weights are at one offset"
+    rule = f"at least {percent(found.threshold)} of the largest weights are at one offset"
     return reaching("positional", found.share, found.threshold, rule=rule, about=about, least=least)
 
 
@@ -210,7 +217,7 @@ def of_rare_words(found: RareWords) -> Role:
     evidence = []
     for head in found.heads():
         own = found.interval(head)
-        about = f"the rarest gets most in {own.value:.0%} of sentences ({strongest}: {value:.0%})"
+        about = f"the rarest gets most in {percent(own.value)} of sentences ({strongest}: {percent(value)})"
         evidence.append(Evidence(head, own.value, about, own.low, own.high, found.n, True))
     rule = "gives most to the rarest word, in more sentences than every baseline does, all heads judged together"
     measured = sum(int(np.isfinite(array).sum()) for array in scores.values.values())
@@ -225,9 +232,9 @@ def of_links(name: str, found: Links, rule: str = "") -> Role:
     evidence = []
     for head, rows in own.items():
         best = rows[0]
-        listed = ", ".join(f"{r.row.relation} ({r.row.label}) {r.accuracy:.0%}" for r in rows[:3])
+        listed = ", ".join(f"{r.row.relation} ({r.row.label}) {percent(r.accuracy)}" for r in rows[:3])
         more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
-        about = f"{listed}{more}; {best.above:+.0%} above the strongest baseline".replace("+", "", 1)
+        about = f"{listed}{more}; the first is {100 * best.above:.0f} points above the strongest baseline"
         low, high = interval(found.scores(best.row.relation, best.row.direction), head, True)
         evidence.append(Evidence(head, best.accuracy, about, low, high, best.row.n, True))
     words = rule or (

@@ -26,6 +26,7 @@ class HeadGrid(HeadWidget):
         >>> grid = HeadGrid(numpy.random.rand(12, 12), name="confidence")
         >>> grid.selected = [Head("encoder", 3, 7)]
         >>> HeadGrid(hw.jobs.start(hw.attribution.importance, model, texts, labels))
+        >>> HeadGrid(scores, roles=hw.probing.roles(model, texts))
     """
 
     _script = "grid.js"
@@ -44,21 +45,23 @@ class HeadGrid(HeadWidget):
         unit: str = "",
         title: str = "",
         kind: str = "",
+        roles: Any = None,
         selected: Any = (),
         pruned: Any = (),
         wait: float = 2.0,
         **options: Any,
     ) -> None:
-        """Show scores of heads.
+        """Show scores of heads, their roles, or both.
 
         Args:
             scores: An array [layers, heads]; a dict from kind to such arrays, or from a name to scores; a
-                `HeadScores`; a list of several; a model (no scores: a grid to choose heads in); or a `Job` that
-                returns any of these.
+                `HeadScores`; a list of several; `Roles`; a model (no scores: a grid to choose heads in); or a `Job`
+                that returns any of these.
             name: What a bare array measures.
             unit: Of a bare array; empty for a pure number.
             title: Heading; empty for none.
             kind: The kind whose tab is open; also the kind of a bare array (default ``encoder``).
+            roles: `Roles` of the same heads, drawn in the cells with a colour and a pattern each.
             selected: Chosen heads.
             pruned: Heads marked as pruned.
             wait: Seconds to wait for a job's first scores before showing progress.
@@ -69,12 +72,13 @@ class HeadGrid(HeadWidget):
             TypeError: an option is not known.
         """
         self._following: Following | None = None
+        self._roles = roles
         if isinstance(scores, Job):
             self.shapes = {}  # nothing is refused before it is known what there is
             super().__init__(_empty(title), selected=selected, pruned=pruned, kind=kind, **options)
             self._follow(scores, wait, name=name, unit=unit)
             return
-        document = grid_document(scores, name=name, unit=unit, title=title, kind=kind)
+        document = grid_document(scores, name=name, unit=unit, title=title, kind=kind, roles=roles)
         self.shapes = _shapes(document)
         super().__init__(document, selected=selected, pruned=pruned, kind=kind, **options)
 
@@ -145,13 +149,15 @@ class HeadGrid(HeadWidget):
 
         Args:
             scores: As in the constructor.
-            **options: `name`, `unit`, `title`, `kind` as in the constructor.
+            **options: `name`, `unit`, `title`, `kind`, `roles` as in the constructor. Roles stay until others are
+                given, or ``roles=None``.
         """
         self._leave()
+        self._roles = options.pop("roles", self._roles)
         self._replace(scores, status="", running=False, **options)
 
     def _replace(self, scores: Any, *, status: str | None = None, running: bool | None = None, **options: Any) -> None:
-        document = grid_document(scores, **{"title": self._current["title"], **options})
+        document = grid_document(scores, **{"title": self._current["title"], "roles": self._roles, **options})
         self.shapes = _shapes(document)
         names = {layer["name"] for panel in document["panels"] for layer in panel["scores"]}
         traits: dict[str, Any] = {}
@@ -183,7 +189,9 @@ class HeadGrid(HeadWidget):
         sizes = ", ".join(f"{kind} {layers} x {heads}" for kind, (layers, heads) in self.shapes.items())
         if not sizes:
             return f"HeadGrid({self.status or 'no scores yet'})"
-        return f"HeadGrid({sizes}; {len(self.selected)} selected, {len(self.pruned)} pruned)"
+        counts = ", ".join(f"{role['name']} {len(role['heads'])}" for role in self._current.get("roles", ()))
+        roles = f" roles: {counts};" if counts else ""
+        return f"HeadGrid({sizes};{roles} {len(self.selected)} selected, {len(self.pruned)} pruned)"
 
 
 def _empty(title: str) -> dict[str, Any]:
@@ -200,12 +208,19 @@ def _empty(title: str) -> dict[str, Any]:
 
 
 def grid_document(
-    scores: Any, *, name: str = "score", unit: str = "", title: str = "", kind: str = ""
+    scores: Any, *, name: str = "score", unit: str = "", title: str = "", kind: str = "", roles: Any = None
 ) -> dict[str, Any]:
     """Return the document of a grid; arguments as in `HeadGrid`."""
     panels: dict[KindName, dict[str, Any]] = {}
     provenance: Any = None
-    if hasattr(scores, "attend") or hasattr(scores, "panel"):
+    if _is_roles(scores):
+        if roles is not None:
+            raise InputError("expected scores with roles=, got roles twice: Roles alone are shown by HeadGrid(roles)")
+        roles, provenance = scores, scores.provenance
+        panels = {k: _bare_panel(k, shape) for k, shape in roles.shapes.items()}
+        model = (provenance or {}).get("model")
+        title = title or (f"Roles of the heads of {model}" if model else "")
+    elif hasattr(scores, "attend") or hasattr(scores, "panel"):
         source = as_source(scores)
         panels = {k: dict(source.panel(k)) for k in source.kinds}
         provenance = source.provenance
@@ -217,7 +232,7 @@ def grid_document(
         provenance = getattr(first, "provenance", None)
     if not panels:
         raise InputError("there are no scores to show: pass an array [layers, heads] or head scores")
-    return {
+    document = {
         "schema": SCHEMA,
         "document": "grid",
         "title": title,
@@ -226,6 +241,33 @@ def grid_document(
         "pruned": [],
         "provenance": provenance if isinstance(provenance, Mapping) else None,
     }
+    return document if roles is None else {**document, "roles": _role_layers(roles, panels)}
+
+
+def _is_roles(value: Any) -> bool:
+    return hasattr(value, "shapes") and hasattr(value, "layers") and hasattr(value, "provenance")
+
+
+def _bare_panel(kind: KindName, shape: tuple[int, int]) -> dict[str, Any]:
+    layers, heads = shape
+    panel = GridPanel(kind=kind, label=KIND_LABELS[kind], layers=layers, heads=heads, kv_heads=heads, scores=[])
+    return cast(dict[str, Any], panel)
+
+
+def _role_layers(roles: Any, panels: Mapping[KindName, dict[str, Any]]) -> Any:
+    """Roles as the wire has them; they must be of the heads shown."""
+    if not _is_roles(roles):
+        raise InputError(f"expected roles= as Roles from hw.probing.roles(...), got {type(roles).__name__}")
+    for kind, shape in roles.shapes.items():
+        panel = panels.get(kind)
+        if panel is not None and (panel["layers"], panel["heads"]) != tuple(shape):
+            raise InputError(
+                f"expected roles of the heads shown ({kind}: {panel['layers']} layers of {panel['heads']} heads), got "
+                f"roles of {shape[0]} layers of {shape[1]}"
+            )
+    if not set(roles.shapes) & set(panels):
+        raise InputError(f"expected roles of {', '.join(panels)} attention, got roles of {', '.join(roles.shapes)}")
+    return roles.layers()
 
 
 def _measurements(scores: Any, name: str, unit: str, kind: str) -> Iterable[dict[Any, ScoreLayer]]:
@@ -302,8 +344,7 @@ def _add(panels: dict[KindName, dict[str, Any]], kind: KindName, layer: ScoreLay
     if kind not in KIND_ORDER:
         raise InputError(f"kind is one of {', '.join(KIND_ORDER)}, got {kind!r}")
     layers, heads = cast(Any, layer["values"]).shape
-    empty = GridPanel(kind=kind, label=KIND_LABELS[kind], layers=layers, heads=heads, kv_heads=heads, scores=[])
-    panel = panels.setdefault(kind, cast(dict[str, Any], empty))
+    panel = panels.setdefault(kind, _bare_panel(kind, (layers, heads)))
     if (panel["layers"], panel["heads"]) != (layers, heads):
         raise InputError(
             f"{layer['name']} has shape ({layers}, {heads}) for kind {kind}, but the scores before it have"

@@ -227,8 +227,14 @@ export function drawMarks(
   const out: string[] = [];
   const stroke = Math.max(1, Math.min(2.2, layout.pitch * 0.09));
   const style = { fill: "none", "stroke-width": stroke, "stroke-linecap": "round" };
-  for (const [row, paths] of crosses)
-    out.push(el("path", { d: paths.join(""), stroke: row.split(" ")[0], ...style }));
+  for (const [row, paths] of crosses) {
+    const ink = row.split(" ")[0] ?? colours.ink;
+    const d = paths.join("");
+    // Over the patterns of roles a cross needs an edge of its own.
+    if (view.roles)
+      out.push(el("path", { d, ...style, stroke: readableOn(ink), "stroke-width": stroke + 2.5 }));
+    out.push(el("path", { d, stroke: ink, ...style }));
+  }
   const ring = selected
     .filter(within)
     .map(([, layer, head]) => {

@@ -2,10 +2,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { DrawOptions } from "../../marks/picture.js";
 import { GRIDS, grid, gridPanel, HOSTILE_TEXT, scoreLayer } from "../../testing/grids.js";
+import { LIGHT } from "../../theme/palette.js";
 import type { HeadRef } from "../../wire/types.js";
 import { draw } from "./draw.js";
 import { cellAt, cellBox, gridLayout } from "./layout.js";
 import { type GridEvents, type GridProps, mount } from "./mount.js";
+import { looksOf, parts, roleWords, viewRoles } from "./roles.js";
 import { headsBetween, toggled } from "./selection.js";
 import { mountStatic } from "./static.js";
 
@@ -74,6 +76,92 @@ describe("draw", () => {
   it("names the shape it expected when an array does not fit its panel", () => {
     const wrong = grid([gridPanel("encoder", 3, 4, [scoreLayer("x", 2, 4)])]);
     expect(() => draw(wrong, OPTIONS)).toThrow(/encoder, x: expected an array of shape \[3,4\], got \[2,4\]/);
+  });
+});
+
+describe("roles", () => {
+  const role = (name: string, ...heads: HeadRef[]) => ({
+    name,
+    rule: `what ${name} heads do`,
+    heads: heads.map((head) => ({ head, value: 0.9, about: `${name} in 90 %`, certain: head[2] !== 1 })),
+  });
+  const two = grid([gridPanel("encoder", 2, 3, [])], {
+    roles: [
+      role("mine", ["encoder", 0, 1]),
+      role("positional", ["encoder", 0, 1], ["encoder", 1, 2]),
+      role("rare-word"),
+    ],
+  });
+
+  it("names every role with its heads and rule, and those that no head has", () => {
+    const { svg } = draw(two, OPTIONS);
+    const words = parsed(svg).documentElement.textContent ?? "";
+    for (const part of [
+      "positional",
+      "2 heads",
+      "mine",
+      "1 head",
+      "what mine heads do",
+      "No head: rare-word.",
+    ])
+      expect(words).toContain(part);
+    expect(words).toContain("may do so by luck");
+    expect(parsed(svg).documentElement.getAttribute("aria-label")).toContain(
+      "roles: mine 1, positional 2, rare-word 0",
+    );
+  });
+
+  it("gives a known role the same look whatever else there is, and no two roles the same", () => {
+    const names = (list: readonly string[]) =>
+      looksOf(
+        list.map((name) => role(name)),
+        LIGHT,
+      );
+    const alone = names(["induction"])[0];
+    const many = names([
+      "positional",
+      "x",
+      "y",
+      "induction",
+      "z",
+      ...Array.from({ length: 25 }, (_, i) => `r${i}`),
+    ]);
+    expect([alone?.colour, alone?.pattern]).toEqual([many[3]?.colour, many[3]?.pattern]);
+    expect(new Set(many.map(({ colour, pattern }) => `${colour} ${pattern}`)).size).toBe(many.length);
+  });
+
+  it("cuts a box into as many parts as there are roles, inside it and without overlap", () => {
+    for (let count = 1; count <= 12; count++)
+      for (const box of [
+        [10, 20, 30, 30],
+        [10, 20, 30, 12],
+      ] as const) {
+        const cut = parts(box, count);
+        expect(cut).toHaveLength(count);
+        const area = cut.reduce((sum, [, , width, height]) => sum + width * height, 0);
+        expect(area).toBeCloseTo(box[2] * box[3], 6);
+        for (const [x, y, width, height] of cut) {
+          expect(x).toBeGreaterThanOrEqual(box[0] - 1e-9);
+          expect(y).toBeGreaterThanOrEqual(box[1] - 1e-9);
+          expect(x + width).toBeLessThanOrEqual(box[0] + box[2] + 1e-9);
+          expect(y + height).toBeLessThanOrEqual(box[1] + box[3] + 1e-9);
+        }
+      }
+  });
+
+  it("reads out evidence, uncertainty and the lack of a role", () => {
+    const view = viewRoles(two, "encoder", LIGHT);
+    expect(roleWords(view?.of.get("encoder,0,1"))).toBe(
+      "mine (mine in 90 %), may be luck; positional (positional in 90 %), may be luck",
+    );
+    expect(roleWords(view?.of.get("encoder,1,2"))).toBe("positional (positional in 90 %)");
+    expect(roleWords(view?.of.get("encoder,1,1"))).toBe("no role");
+    expect(viewRoles(grid([]), "encoder", LIGHT)).toBeNull();
+  });
+
+  it("keeps few elements however many heads have roles", () => {
+    const svg = draw(named("roles-large-bare"), OPTIONS).svg;
+    expect(parsed(svg).querySelectorAll("*").length).toBeLessThan(200);
   });
 });
 
@@ -299,6 +387,26 @@ describe("mount", () => {
     cell(0, 0).focus();
     press("Delete");
     expect(pruned).toHaveBeenCalledWith([["encoder", 0, 2]]);
+  });
+
+  it("says the roles of a cell, and selects the heads of a role by a list", () => {
+    const { selected, component } = live({ document: named("roles-seq2seq"), theme: "dark", selected: [] });
+    const roles = named("roles-seq2seq").roles ?? [];
+    const own = roles[1];
+    if (!own) throw new Error("no role");
+    const [, layer, index] = own.heads[0]?.head ?? ["encoder", 0, 0];
+    expect(cell(layer, index).getAttribute("aria-label")).toContain(`${own.name} (93 % of 4,211)`);
+    expect(root.textContent).toContain("select role");
+    const list = [...root.querySelectorAll("select")].find((select) => !select.closest("[hidden]"));
+    if (!list) throw new Error("no list");
+    expect([...list.options].map((option) => option.value)).toEqual(["", ...roles.map(({ name }) => name)]);
+    list.value = own.name;
+    list.dispatchEvent(new Event("change"));
+    expect(selected()).toEqual(own.heads.map(({ head }) => head));
+    expect(list.value).toBe(own.name);
+    click(cell(layer, index));
+    expect(list.value).toBe("");
+    component.destroy();
   });
 
   it("changes kind by tabs and score by the list, through events", () => {
