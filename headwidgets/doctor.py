@@ -14,7 +14,7 @@ PACKAGES = (
     "vl-convert-python", "safetensors",
 )  # fmt: skip
 FEW_CORES = 8
-LIVE = ("grid", "attention", "attribution", "pruning", "tree", "triggers")
+LIVE = ("grid", "attention", "attribution", "pruning", "tree", "triggers", "probe")
 PAGES = (*LIVE, "scatter", "curves", "dashboard")
 BUNDLES = (*(f"{name}.js" for name in LIVE), "figure.js", *(f"page-{name}.js" for name in PAGES), "widgets.css")
 

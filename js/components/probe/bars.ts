@@ -48,7 +48,7 @@ export function rowBar(
 }
 
 function whisker(range: IntervalData, scale: (value: number) => number, y: number, colors: Palette): string {
-  if (!Number.isFinite(range.low) || !Number.isFinite(range.high)) return "";
+  if (!Number.isFinite(measured(range.low)) || !Number.isFinite(measured(range.high))) return "";
   const [low, high] = [scale(range.low), scale(range.high)];
   const d = `M${num(low)} ${num(y - 3)}v6M${num(low)} ${num(y)}H${num(high)}M${num(high)} ${num(y - 3)}v6`;
   return (

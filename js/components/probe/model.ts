@@ -112,7 +112,7 @@ export function intervalText({ value, low, high }: IntervalData): string {
   const known = measured(value);
   if (!Number.isFinite(known)) return "not measured";
   const ends = [low, high].map((end) => formatPercent(end).replace(" %", ""));
-  return Number.isFinite(low) && Number.isFinite(high)
+  return Number.isFinite(measured(low)) && Number.isFinite(measured(high))
     ? `${formatPercent(known)} (${ends.join(" to ")})`
     : formatPercent(known);
 }
