@@ -12,7 +12,11 @@ from headwidgets.errors import InputError
 from headwidgets.text.alignment import members
 from headwidgets.text.encoding import encode_side, segments_of
 from headwidgets.text.examples import Example, Side, as_texts
+from headwidgets.text.offsets import names_of
 from headwidgets.text.tokens import pieces
+
+_AT_ONCE = 1000
+"""Texts of a corpus that the tokenizer gets at a time."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +119,8 @@ class Frequencies:
         if len(self.counts) < common:
             raise InputError(
                 f"expected frequencies of at least {common} types, to know which are outside the {common} most "
-                f"frequent; there are {len(self.counts)} in {self.source}: count a larger corpus (frequencies=texts), or give "
-                "a smaller common="
+                f"frequent; there are {len(self.counts)} in {self.source}: count a larger corpus "
+                "(frequencies=texts), or give a smaller common="
             )
         values = np.fromiter(self.counts.values(), dtype=np.float64)
         return float(np.partition(values, len(values) - common)[len(values) - common])
@@ -155,11 +159,26 @@ def frequencies_of(
             f"Frequencies were counted in the {len(texts)} measured texts themselves; the paper counts a training "
             "corpus (frequencies=texts)."
         )
-    counter: Counter[str] = Counter()
-    for number, text in enumerate(corpus):
-        counter.update(pieces_of(model, text, bool(words), f"text {number} of the corpus").names)
+    counter = _counted(model, corpus, bool(words))
     what = "words" if words else "tokens"
     return Frequencies(counter, bool(words), f"{sum(counter.values())} {what} of {len(corpus)} texts"), notes
+
+
+def _counted(model: Any, corpus: list[Any], words: bool) -> Counter[str]:
+    """How often every type occurs; tokens of plain texts are counted many texts at a time."""
+    counter: Counter[str] = Counter()
+    ids: Counter[int] = Counter()
+    for start in range(0, len(corpus), _AT_ONCE):
+        own = corpus[start : start + _AT_ONCE]
+        if not words and all(isinstance(text, str) and text.strip() for text in own):
+            for row in model.tokenizer(own, add_special_tokens=False, verbose=False)["input_ids"]:
+                ids.update(row)
+            continue
+        for number, text in enumerate(own, start=start):
+            counter.update(pieces_of(model, text, words, f"text {number} of the corpus").names)
+    for name, (_, count) in zip(names_of(model.tokenizer, list(ids)), ids.items(), strict=True):
+        counter[name] += count
+    return counter
 
 
 def _from_mapping(given: Mapping[Any, Any], words: bool) -> Frequencies:

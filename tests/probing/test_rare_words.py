@@ -156,6 +156,17 @@ def test_frequencies_come_from_where_the_user_says():
     assert (frame["accuracy"] <= frame["high"]).all()
 
 
+@pytest.mark.parametrize("family", ["bert", "gpt2", "bart"])
+def test_many_texts_at_a_time_are_counted_as_one_by_one(family):
+    tokenizer_of = {"bert": "sequence", "gpt2": "causal", "bart": "seq2seq"}
+    model = made(family, tokenizer_of[family])
+    texts = [*TEXTS, *CORPUS, "an unknown zebra"]
+    fast = hw.probing.frequencies.frequencies_of(model, texts, None, words=False, language="en")[0]
+    slow_ = hw.probing.frequencies.frequencies_of(model, [*texts, ["the"]], None, words=False, language="en")[0]
+    assert {**fast.counts, "the": fast.counts["the"] + 1} == slow_.counts
+    assert fast.counts["[UNK]"] == 3
+
+
 def test_punctuation_is_not_rare_because_wordfreq_does_not_know_it():
     model = made("bert", "sequence")
     table = hw.probing.frequencies.frequencies_of(model, [], "wordfreq", words=None, language="en")[0]
