@@ -14,6 +14,11 @@ from headwidgets.wire.documents import SCHEMA
 _TO_LOOK_AT = ("grid", "attention", "attribution", "pruning", "tree", "scatter", "curves", "headmap", "dashboard")
 
 
+_RESULTS = (
+    "scores", "attribution-result", "distances", "links", "patterns-result", "roles", "trained-probe", "triggers",
+)  # fmt: skip
+
+
 def write(path: str | Path, document: dict[str, Any]) -> Path:
     """Write a document with NumPy arrays, to a temporary name first, then renamed: no half file is ever left.
 
@@ -117,7 +122,7 @@ def read(path: str | Path) -> Any:
     """
     document = load(path)
     kind = document["document"]
-    if kind in ("scores", "attribution-result", "distances", "links", "patterns-result", "roles", "trained-probe", "triggers"):
+    if kind in _RESULTS:
         try:
             return _restored(kind, document)
         except InputError as error:

@@ -1,0 +1,348 @@
+"""Does a head beat what it has to beat? Choices on one split, figures on another, all rows and heads judged together.
+
+A difference of accuracies is paired: on the same instances, summed by cluster. Whether it is more than chance is read
+from the largest of all standardised differences under a multiplier bootstrap over clusters, so that a table of many
+relations and heads calls none of them good by luck in 95 of 100 tables (a max statistic: Westfall and Young 1993,
+Resampling-Based Multiple Testing; the bootstrap: Chernozhukov, Chetverikov and Kato 2013, Annals of Statistics 41,
+2786). A head has to beat every baseline, which needs no further correction.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwidgets import statistics
+from headwidgets.probing.linking.asking import Asked
+from headwidgets.probing.linking.examples import Direction
+from headwidgets.probing.linking.guesses import Guesses
+from headwidgets.probing.linking.looking import Seen, unpack
+from headwidgets.probing.linking.placed import PlacedExamples
+from headwidgets.probing.linking.result import LinkRow
+from headwidgets.scores import Head, Interval
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+FEWEST = 20
+"""Instances below which there is an interval and no verdict."""
+FEWEST_CLUSTERS = 10
+DRAWS = 1000
+OWN = "own offsets"
+"""The baseline of a head that looked by its own profile of offsets alone."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """One half of the examples: what was asked, what heads found, what could be guessed."""
+
+    placed: PlacedExamples
+    asked: Mapping[Direction, Asked]
+    seen: Seen
+    guesses: Mapping[Direction, Guesses]
+
+
+@dataclass(frozen=True)
+class RowKey:
+    """A row of the table: its label, its direction, and its instances in the two splits."""
+
+    relation: str
+    direction: Direction
+    first: Ints
+    second: Ints
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The table, as in `headwidgets.probing.linking.result.Links`."""
+
+    rows: list[LinkRow]
+    accuracy: Floats
+    stderr: Floats
+    first: Floats
+    passing: NDArray[np.bool_]
+
+
+@dataclass
+class _Measured:
+    """One row, measured: figures of the second split, and residuals by cluster for the bootstrap."""
+
+    key: RowKey
+    n: int
+    clusters: Ints
+    chosen: Floats
+    best: int | None
+    values: Floats
+    errors: Floats
+    interval: Interval
+    names: list[str]
+    offset: int
+    baselines: list[Floats]
+    differences: list[Floats]
+    spreads: list[Floats]
+    residuals: list[Floats]
+
+    @property
+    def judged(self) -> bool:
+        return self.best is not None and self.n >= FEWEST and len(self.clusters) >= FEWEST_CLUSTERS
+
+
+def row_keys(first: Mapping[Direction, Asked], second: Mapping[Direction, Asked], total: str | None) -> list[RowKey]:
+    """Rows by relation, those with most instances first, then by direction.
+
+    Args:
+        first: Questions of the first split, by direction.
+        second: Of the second.
+        total: Label of a row of all relations together; None for none.
+    """
+    found: dict[tuple[str, Direction], RowKey] = {}
+    sizes: dict[str, int] = {}
+    for direction, asked in second.items():
+        one, two = _by_relation(first[direction], total), _by_relation(asked, total)
+        known = dict.fromkeys([*one, *two, *asked.impossible])
+        for relation in known:
+            none = np.zeros(0, dtype=np.int64)
+            key = RowKey(relation, direction, one.get(relation, none), two.get(relation, none))
+            found[relation, direction] = key
+            sizes[relation] = max(sizes.get(relation, 0), len(key.second))
+    order = list(second)
+    return sorted(found.values(), key=lambda k: (-sizes[k.relation], k.relation, order.index(k.direction)))
+
+
+def _by_relation(asked: Asked, total: str | None) -> dict[str, Ints]:
+    found: dict[str, list[int]] = {}
+    for number, link in enumerate(asked.links):
+        found.setdefault(link.relation, []).append(number)
+    own = {relation: np.array(numbers, dtype=np.int64) for relation, numbers in found.items()}
+    if total is not None and len(own) > 1:
+        own[total] = np.arange(len(asked), dtype=np.int64)
+    return own
+
+
+def judge(
+    keys: Sequence[RowKey],
+    first: Split,
+    second: Split,
+    heads: Sequence[Head],
+    labels: Mapping[Direction, str],
+    *,
+    random: Mapping[int, Interval],
+    arcs: Mapping[int, tuple[int, ...]],
+    seed: int,
+) -> Judged:
+    """Choose on the first split, report on the second, and judge all rows together.
+
+    Args:
+        keys: The rows.
+        first: The split for choosing.
+        second: The split for reporting.
+        heads: The columns.
+        labels: Directions in words.
+        random: By row, the best head of models with random weights.
+        arcs: By row, numbers of the instances that are kept.
+        seed: Of the bootstrap.
+    """
+    cluster = _clusters(second.placed)
+    measured = [_measure(key, first, second, cluster, len(heads)) for key in keys]
+    of_rows, of_cells = _critical(measured, int(cluster.max(initial=0)) + 1, seed)
+    rows, passing = [], np.zeros((len(keys), len(heads)), dtype=bool)
+    for i, own in enumerate(measured):
+        band = random.get(i)
+        if own.judged:
+            wide = of_cells * _small(own)
+            lowest = np.min([d - wide * s for d, s in zip(own.differences, own.spreads, strict=True)], axis=0)
+            passing[i] = (lowest > 0) & (own.values > (band.high if band else -1.0))
+        impossible = second.asked[own.key.direction].impossible.get(own.key.relation, 0)
+        rows.append(_row(own, heads, labels, of_rows, band, impossible, arcs.get(i, ())))
+    return Judged(
+        rows,
+        np.array([own.values for own in measured]).reshape(len(keys), len(heads)),
+        np.array([own.errors for own in measured]).reshape(len(keys), len(heads)),
+        np.array([own.chosen for own in measured]).reshape(len(keys), len(heads)),
+        passing,
+    )
+
+
+def _clusters(placed: PlacedExamples) -> Ints:
+    """By example the number of its cluster; an example without a name for it is one of its own."""
+    known: dict[object, int] = {}
+    found = [known.setdefault(own.given.cluster or i, len(known)) for i, own in enumerate(placed.examples)]
+    return np.array(found, dtype=np.int64)
+
+
+def _measure(key: RowKey, first: Split, second: Split, cluster: Ints, heads: int) -> _Measured:
+    direction = key.direction
+    asked, seen = second.asked[direction], second.seen
+    n = len(key.second)
+    nothing = np.full(heads, np.nan)
+    chosen = unpack(first.seen.hits[direction], key.first).mean(0) if len(key.first) else nothing
+    best = int(np.argmax(chosen)) if len(key.first) else None
+    names, offset, guessed = _baselines(key, first.guesses[direction], second.guesses[direction], best)
+    if not n:
+        unknown = Interval(math.nan, math.nan, math.nan)
+        empty = np.zeros(0, dtype=np.int64)
+        return _Measured(
+            key, 0, empty, chosen, best, nothing, nothing, unknown, names, offset, [nothing] * len(names), [], [], []
+        )
+    clusters, own = np.unique(cluster[asked.example[key.second]], return_inverse=True)
+    hits = unpack(seen.hits[direction], key.second).astype(np.float64)
+    compared = [np.repeat(g[:, None].astype(np.float64), heads, axis=1) for g in guessed]
+    if seen.by_offset:
+        names = [*names, OWN]
+        compared.append(unpack(seen.by_offset[direction], key.second).astype(np.float64))
+    values, errors, _ = _summed(hits, own, len(clusters))
+    differences, spreads, residuals = [], [], []
+    for other in compared:
+        difference, spread, residual = _summed(hits - other, own, len(clusters))
+        differences.append(difference)
+        spreads.append(np.maximum(spread, 1 / n))  # no difference in n instances does not mean that there is none
+        residuals.append(residual)
+    interval = Interval(math.nan, math.nan, math.nan)
+    if best is not None:
+        right = np.bincount(own, hits[:, best], minlength=len(clusters)).astype(np.float64)
+        weights = np.bincount(own, minlength=len(clusters)).astype(np.float64)
+        (low, high), _ = statistics.proportion(right, weights, len(clusters))
+        interval = Interval(float(values[best]), low, high)
+    return _Measured(
+        key,
+        n,
+        clusters.astype(np.int64),
+        chosen,
+        best,
+        values,
+        errors,
+        interval,
+        names,
+        offset,
+        [other.mean(0) for other in compared],
+        differences,
+        spreads,
+        residuals,
+    )
+
+
+def _baselines(
+    key: RowKey, first: Guesses, second: Guesses, best: int | None
+) -> tuple[list[str], int, list[NDArray[np.bool_]]]:
+    """Names, the offset, and by baseline which instances of the second split it finds; chosen on the first."""
+    names, found, offset = [], [], 0
+    if len(key.first) and first.offsets:
+        rates = first.fixed[key.first].mean(0)
+        at = max(range(len(rates)), key=lambda i: (rates[i], -abs(first.offsets[i])))
+        offset = first.offsets[at]
+        names.append("offset")
+        found.append(second.fixed[key.second, second.offsets.index(offset)])
+        if first.nearest is not None and second.nearest is not None:
+            for rule in dict.fromkeys(first.nearest.best(key.first)):
+                names.append(str(rule))
+                found.append(second.nearest.found(rule, key.second))
+    for name, hits in second.own.items():
+        names.append(name)
+        found.append(hits[key.second])
+    return names, offset, found
+
+
+def _summed(values: Floats, own: Ints, clusters: int) -> tuple[Floats, Floats, Floats]:
+    """Mean of every column, its standard error over clusters, and residuals by cluster over n, [clusters, columns]."""
+    n = len(values)
+    order = np.argsort(own, kind="stable")
+    starts = np.flatnonzero(np.diff(own[order], prepend=-1))
+    sums = np.add.reduceat(values[order], starts, axis=0)
+    weights = np.bincount(own, minlength=clusters)[:, None]
+    mean = values.mean(0)
+    residuals = (sums - mean * weights) / n
+    if clusters < 2:
+        return mean, np.full(values.shape[1], np.nan), residuals
+    return mean, np.sqrt(clusters / (clusters - 1) * (residuals**2).sum(0)), residuals
+
+
+def _critical(measured: Sequence[_Measured], clusters: int, seed: int) -> tuple[float, float]:
+    """How large the largest standardised difference is by chance: over rows (best head), and over rows and heads."""
+    generator = np.random.default_rng(seed)
+    noise = generator.standard_normal((DRAWS, clusters), dtype=np.float32)
+    rows, cells = np.zeros(DRAWS), np.zeros(DRAWS)
+    for own in measured:
+        if not own.judged:
+            continue
+        for residual, spread in zip(own.residuals, own.spreads, strict=True):
+            drawn = np.abs(noise[:, own.clusters] @ residual.astype(np.float32)) / spread
+            np.maximum(cells, drawn.max(1), out=cells)
+            np.maximum(rows, drawn[:, own.best], out=rows)
+    if not cells.any():
+        return statistics.z_value(), statistics.z_value()
+    return float(np.quantile(rows, statistics.LEVEL)), float(np.quantile(cells, statistics.LEVEL))
+
+
+def _small(own: _Measured) -> float:
+    """What few clusters add to a quantile."""
+    return statistics.t_value(len(own.clusters) - 1) / statistics.z_value()
+
+
+def _row(
+    own: _Measured,
+    heads: Sequence[Head],
+    labels: Mapping[Direction, str],
+    critical: float,
+    band: Interval | None,
+    impossible: int,
+    arcs: tuple[int, ...],
+) -> LinkRow:
+    key, top = own.key, own.best if own.best is not None else 0
+    rates = {name: float(values[top]) for name, values in zip(own.names, own.baselines, strict=True)}
+    others = {name: rate for name, rate in rates.items() if name != "offset"}
+    if band is not None:
+        others["random weights"] = band.value
+    strongest = max(others, key=lambda name: others[name], default="")
+    fixed = rates.get("offset", math.nan)
+    value = own.interval.value
+    difference, better = Interval(math.nan, math.nan, math.nan), False
+    if own.best is not None and own.differences and own.n:
+        wide = critical * _small(own) if len(own.clusters) > 1 else math.inf
+        against = [(d[top], s[top]) for d, s in zip(own.differences, own.spreads, strict=True)]
+        low = min(d - wide * s for d, s in against)
+        least, spread = min(against)
+        difference = Interval(float(least), max(-1.0, float(low)), min(1.0, float(least + wide * spread)))
+        better = own.judged and low > 0 and (band is None or value > band.high)
+    return LinkRow(
+        relation=key.relation,
+        direction=key.direction,
+        label=labels[key.direction],
+        n=own.n,
+        chosen_on=len(key.first),
+        impossible=impossible,
+        best=None if own.best is None else heads[own.best],
+        accuracy=own.interval,
+        baseline=fixed,
+        offset=own.offset,
+        baselines=rates,
+        strongest=strongest,
+        strongest_accuracy=others[strongest] if strongest else math.nan,
+        difference=difference,
+        random=band,
+        clark=value > fixed,
+        voita=value >= fixed + 0.1,
+        voita_relative=value >= 1.1 * fixed and value > 0,
+        better=better,
+        verdict=_verdict(own, value, fixed, strongest, others, better),
+        arcs=arcs,
+    )
+
+
+def _verdict(
+    own: _Measured, value: float, fixed: float, strongest: str, others: Mapping[str, float], better: bool
+) -> str:
+    if own.best is None:
+        return "no instance to choose a head on"
+    if not own.n:
+        return "no instance to report on"
+    if own.n < FEWEST:
+        return f"too few instances ({own.n}) for a verdict"
+    if len(own.clusters) < FEWEST_CLUSTERS:
+        return f"too few texts ({len(own.clusters)}) for a verdict"
+    if better:
+        return "beats every baseline"
+    floor, name = fixed, "the best offset"
+    if strongest and others[strongest] >= fixed:
+        floor, name = others[strongest], strongest
+    return f"not beyond chance above {name}" if value > floor else f"not above {name}"
