@@ -3,19 +3,20 @@
 import { bottomAxis, leftAxis, leftAxisWidth } from "../../marks/axes.js";
 import { type DrawOptions, frame, type Picture, provenanceNote } from "../../marks/picture.js";
 import { linearScale } from "../../marks/scale.js";
-import { el, escapeText, line, num, text } from "../../marks/svg.js";
+import { el, line, num, text } from "../../marks/svg.js";
 import { fitText, measure, wrap } from "../../marks/text.js";
 import { type Palette, palette } from "../../theme/palette.js";
 import type { Buffer } from "../../wire/decode.js";
 import type { HeadRef, ScatterDocument } from "../../wire/types.js";
 import { headKey } from "../grid/selection.js";
+import { headName, severalKinds } from "../points/model.js";
+import { namer } from "../points/names.js";
 import {
   axisTitle,
   details,
   domains,
   footnote,
   headline,
-  headName,
   isComparable,
   type Placed,
   place,
@@ -24,14 +25,12 @@ import {
   type Scatter,
   scalesOf,
   scatterOf,
-  severalKinds,
   showsBars,
 } from "./model.js";
 
 const MOST_WIDTH = 640;
 /** Selected heads that get their name beside the point. */
 const MOST_NAMES = 14;
-const NAME_SIZE = 11;
 
 export interface ScatterPicture {
   readonly width: number;
@@ -180,7 +179,7 @@ function key(
   colours: Palette,
 ): { readonly svg: string; readonly height: number } {
   const items: [string, (left: number, middle: number) => string][] = [];
-  if (severalKinds(document))
+  if (severalKinds(document.points))
     for (const kind of ["encoder", "decoder", "cross"] as const)
       if (document.points.some(({ head }) => head[0] === kind))
         items.push([
@@ -237,7 +236,6 @@ export function drawSelection(
   const shown = picture.placed.filter(({ key: own }) => chosen.has(own) || own === hovered);
   const r = radius(document.points.length) + 2;
   const out: string[] = [];
-  const taken: [number, number, number, number][] = [];
   for (const { point, key: own, x, y } of shown) {
     const stroke = chosen.has(own) ? colours.selected : colours.ink;
     const d = barPath(point, x, y, picture.scales);
@@ -248,48 +246,12 @@ export function drawSelection(
       el("path", { d: ring, fill: "none", stroke, "stroke-width": 2 }),
     );
   }
+  const named = namer(picture.plot, colours);
+  const several = severalKinds(document.points);
   if (chosen.size <= MOST_NAMES)
-    for (const { point, key: own, x, y } of shown)
-      if (chosen.has(own)) out.push(nameOf(document, point.head, x, y, r, picture, taken, colours));
+    for (const { head, key: own, x, y } of shown)
+      if (chosen.has(own)) out.push(named(headName(head, several), x, y, r));
   return out.join("");
-}
-
-/** A head's name on the side of its point where nothing else stands; none where there is no such side. */
-function nameOf(
-  document: Scatter,
-  head: HeadRef,
-  x: number,
-  y: number,
-  r: number,
-  picture: ScatterPicture,
-  taken: [number, number, number, number][],
-  colours: Palette,
-): string {
-  const label = escapeText(headName(head, severalKinds(document)));
-  const wide = measure(label, NAME_SIZE, true);
-  const [left, top, right, bottom] = picture.plot;
-  for (const [dx, dy] of [
-    [r + 4, 4],
-    [-r - 4 - wide, 4],
-    [-wide / 2, -r - 5],
-    [-wide / 2, r + 14],
-  ] as const) {
-    const box: [number, number, number, number] = [x + dx, y + dy - 10, x + dx + wide, y + dy + 3];
-    const fits = box[0] >= left && box[2] <= right + 8 && box[1] >= top - 8 && box[3] <= bottom;
-    if (!fits || taken.some((o) => box[0] < o[2] && box[2] > o[0] && box[1] < o[3] && box[3] > o[1]))
-      continue;
-    taken.push(box);
-    const style = { x: x + dx, y: y + dy, "font-size": NAME_SIZE, "font-weight": "bold" };
-    return [
-      el(
-        "text",
-        { ...style, fill: "none", stroke: colours.surface, "stroke-width": 3.5, "stroke-linejoin": "round" },
-        label,
-      ),
-      el("text", { ...style, fill: colours.selected }, label),
-    ].join("");
-  }
-  return "";
 }
 
 /** One sentence for a screen reader. */

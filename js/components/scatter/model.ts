@@ -5,6 +5,7 @@ import { linearScale, type Scale } from "../../marks/scale.js";
 import { type Buffer, decodeShaped } from "../../wire/decode.js";
 import type { ArrayRef, HeadRef, IntervalData, KindName, ScatterDocument } from "../../wire/types.js";
 import { headKey } from "../grid/selection.js";
+import { type PlacedHead, severalKinds } from "../points/model.js";
 
 /** One head, measured twice; an error is null where it is not known. */
 export interface ScatterPoint {
@@ -50,22 +51,8 @@ export function scatterOf(document: ScatterDocument, buffer?: Buffer): Scatter {
   return { ...rest, points };
 }
 
-export interface Placed {
+export interface Placed extends PlacedHead {
   readonly point: ScatterPoint;
-  readonly key: string;
-  readonly x: number;
-  readonly y: number;
-}
-
-/** Whether labels need the kind of attention. */
-export function severalKinds(document: Scatter): boolean {
-  return new Set(document.points.map(({ head }) => head[0])).size > 1;
-}
-
-/** "L5H3", or "encoder.L5H3" where there are several kinds. */
-export function headName([kind, layer, index]: HeadRef, several: boolean): string {
-  const short = `L${layer}H${index}`;
-  return several ? `${kind}.${short}` : short;
 }
 
 /** "name (unit)". */
@@ -109,7 +96,7 @@ export function footnote(document: Scatter): string {
 
 /** Everything that is said of one head. */
 export function sentence(document: Scatter, { head, x, y, x_error, y_error }: ScatterPoint): string {
-  const kind = severalKinds(document) ? `${head[0]} ` : "";
+  const kind = severalKinds(document.points) ? `${head[0]} ` : "";
   const one = formatEstimate(x, x_error, document.x_unit);
   const other = formatEstimate(y, y_error, document.y_unit);
   return `${kind}layer ${head[1]} head ${head[2]}: ${document.x_name} ${one}; ${document.y_name} ${other}`;
@@ -191,6 +178,7 @@ export function regression(document: Scatter): { readonly slope: number; readonl
 export function place(document: Scatter, { x, y }: Scales): readonly Placed[] {
   return document.points.map((point) => ({
     point,
+    head: point.head,
     key: headKey(point.head),
     x: x(point.x),
     y: y(point.y),
@@ -204,48 +192,4 @@ export function scalesOf(
 ): Scales {
   const [x, y] = domains(document);
   return { x: linearScale(x, horizontal), y: linearScale(y, vertical) };
-}
-
-/** The nearest point within `reach` pixels, or null. */
-export function nearest(placed: readonly Placed[], x: number, y: number, reach: number): Placed | null {
-  let best: Placed | null = null;
-  let least = reach * reach;
-  for (const one of placed) {
-    const distance = (one.x - x) ** 2 + (one.y - y) ** 2;
-    if (distance <= least) {
-      least = distance;
-      best = one;
-    }
-  }
-  return best;
-}
-
-/** Heads whose points lie in a rectangle, largest y first: those that matter most lead. */
-export function inside(
-  placed: readonly Placed[],
-  [x0, y0]: readonly [number, number],
-  [x1, y1]: readonly [number, number],
-): readonly HeadRef[] {
-  const [left, right] = [Math.min(x0, x1), Math.max(x0, x1)];
-  const [top, bottom] = [Math.min(y0, y1), Math.max(y0, y1)];
-  return placed
-    .filter(({ x, y }) => x >= left && x <= right && y >= top && y <= bottom)
-    .sort((a, b) => a.y - b.y)
-    .map(({ point }) => point.head);
-}
-
-/** The next point for an arrow key: left and right go by x, up and down by y; null for any other key. */
-export function step(placed: readonly Placed[], from: Placed | null, key: string): Placed | null {
-  const move = { ArrowRight: 1, ArrowLeft: -1, ArrowUp: 1, ArrowDown: -1, Home: -1e9, End: 1e9 }[key];
-  if (move === undefined || placed.length === 0) return null;
-  const upright = key === "ArrowUp" || key === "ArrowDown";
-  const order = [...placed].sort((a, b) => (upright ? b.y - a.y || a.x - b.x : a.x - b.x || b.y - a.y));
-  const at = from === null ? -1 : order.findIndex(({ key: own }) => own === from.key);
-  if (at < 0) return order[0] ?? null;
-  return order[Math.max(0, Math.min(order.length - 1, at + move))] ?? null;
-}
-
-/** "3 selected". */
-export function selectionText(selected: readonly HeadRef[]): string {
-  return selected.length === 0 ? "" : `${selected.length} selected`;
 }

@@ -5,8 +5,9 @@ import { HOSTILE_TEXT, packedPoints, scatterDocument } from "../../testing/chart
 import { activeElements, found, parsedSvg, press } from "../../testing/dom.js";
 import { LIGHT } from "../../theme/palette.js";
 import type { HeadRef, ScatterDocument } from "../../wire/types.js";
+import { inside, nearest, step } from "../points/model.js";
 import { draw, drawScatter, drawSelection } from "./draw.js";
-import { headline, inside, isComparable, nearest, rangeOf, regression, scatterOf, step } from "./model.js";
+import { headline, isComparable, rangeOf, regression, scatterOf } from "./model.js";
 import { mount, type ScatterProps } from "./mount.js";
 import { mountStatic } from "./static.js";
 
