@@ -102,11 +102,11 @@ if TYPE_CHECKING:
     from headwidgets.models.attention import AttentionMaps as AttentionMaps
     from headwidgets.models.norms import NormMaps as NormMaps
     from headwidgets.models.report import VerificationReport as VerificationReport
+    from headwidgets.patterns import PatternSummary as PatternSummary
+    from headwidgets.patterns.alike import HeadDistances as HeadDistances
     from headwidgets.probing import Frequencies as Frequencies
     from headwidgets.probing import PositionalHeads as PositionalHeads
     from headwidgets.probing import RareWords as RareWords
-    from headwidgets.patterns import PatternSummary as PatternSummary
-    from headwidgets.patterns.alike import HeadDistances as HeadDistances
     from headwidgets.probing.probe.evaluation import ProbeEvaluation as ProbeEvaluation
     from headwidgets.probing.probe.trained import Probe as Probe
     from headwidgets.pruning import Comparison as Comparison

@@ -32,7 +32,10 @@ ALLOWED = {
         "models", "text", "errors", "scores", "statistics", "jobs", "wire", "provenance", "citations", "patterns",
     },
     "patterns": {"models", "text", "errors", "scores", "statistics", "jobs", "wire", "provenance", "citations"},
-    "probing": {"models", "text", "patterns", "errors", "scores", "roles", "statistics", "jobs", "provenance", "wire", "citations"},
+    "probing": {
+        "models", "text", "patterns", "errors", "scores", "roles", "statistics", "jobs", "provenance", "wire",
+        "citations",
+    },
     "pruning": {"models", "errors", "files", "scores", "statistics", "jobs", "wire", "provenance", "citations"},
     "figures": {"wire", "errors"},
     "widgets": {"wire", "errors", "scores", "jobs", "locks", "figures"},
