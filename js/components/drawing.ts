@@ -8,6 +8,7 @@ import { draw as drawAttribution } from "./attribution/draw.js";
 import { draw as drawCurves } from "./curves/draw.js";
 import { draw as drawDashboard } from "./dashboard/draw.js";
 import { draw as drawGrid } from "./grid/draw.js";
+import { draw as drawHeadMap } from "./headmap/draw.js";
 import { asDocument, missing } from "./mounting.js";
 import { draw as drawProbe } from "./probe/draw.js";
 import { draw as drawPruning } from "./pruning/draw.js";
@@ -28,6 +29,7 @@ export const draws: { readonly [N in Document["document"]]?: Draw<Named<N>> } = 
   curves: drawCurves,
   triggers: drawTriggers,
   probe: drawProbe,
+  headmap: drawHeadMap,
   dashboard: drawDashboard,
 };
 

@@ -5,6 +5,7 @@ import { attributionFromResult } from "./attribution/from-result.js";
 import type { Component, StaticProps } from "./component.js";
 import { gridFromRoles } from "./grid/from-roles.js";
 import { gridFromScores } from "./grid/from-scores.js";
+import { headMapFromDistances } from "./headmap/from-distances.js";
 
 type Named<N extends Document["document"]> = Extract<Document, { document: N }>;
 type Mount<D> = (el: HTMLElement, props: StaticProps<D>) => Component<StaticProps<D>>;
@@ -12,10 +13,11 @@ type Mount<D> = (el: HTMLElement, props: StaticProps<D>) => Component<StaticProp
 /** By kind of document, the component that shows it. */
 export type Mounts = { readonly [N in Document["document"]]?: Mount<Named<N>> };
 
-/** A file of scores or of roles is shown as a grid, an attribution's as the attribution view; every other document as itself. */
+/** A file of scores or of roles is shown as a grid, one of distances as a map; every other document as itself. */
 export function asDocument(document: Document | HeadsFile): Document {
   if (document.document === "scores") return gridFromScores(document);
   if (document.document === "roles") return gridFromRoles(document);
+  if (document.document === "distances") return headMapFromDistances(document);
   return document.document === "attribution-result" ? attributionFromResult(document) : document;
 }
 

@@ -5,6 +5,7 @@ import { mountStatic as attribution } from "./attribution/static.js";
 import { mountStatic as curves } from "./curves/static.js";
 import { mountStatic as dashboard } from "./dashboard/mount.js";
 import { mountStatic as grid } from "./grid/static.js";
+import { mountStatic as headmap } from "./headmap/static.js";
 import type { Mounts } from "./mounting.js";
 import { mountStatic as probe } from "./probe/static.js";
 import { mountStatic as pruning } from "./pruning/static.js";
@@ -22,5 +23,6 @@ export const mounts: Mounts = {
   curves,
   triggers,
   probe,
+  headmap,
   dashboard,
 };

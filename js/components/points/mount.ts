@@ -68,6 +68,7 @@ export function mountPoints<
   chart: PointsChart<D, C, P, M>,
   given: PointsProps<D>,
   events: PointsEvents = {},
+  bar: HTMLElement | null = null,
 ): Component<PointsProps<D>> {
   let props = given;
   const control = new AbortController();
@@ -79,6 +80,7 @@ export function mountPoints<
   const list = h("div", { class: "hw-points", role: "listbox", "aria-multiselectable": "true", tabindex: 0 });
   const stage = h("div", { class: "hw-stage" }, picture, marks, brush, list);
   const readout = h("div", { class: "hw-readout", "aria-hidden": "true" });
+  if (bar) root.append(bar);
   root.append(h("div", { class: "hw-scroll" }, stage), readout);
 
   let drawn: { content: C; picture: M; inputs: readonly unknown[] } | null = null;
