@@ -88,7 +88,7 @@ class ProbeView(HeadWidget):
         number = int(self._whole["shown"]) if row is None else _row_number(self._whole, row)
         heads = _best(self._whole, number) if selected is None else selected
         super().__init__(_fitted_live(self._whole, number), row=number, selected=heads, sort=sort, tree=tree, **options)
-        self.observe(self._row_changed, "row")
+        self.observe(self._follow_row, "row")
         self.observe(lambda _: self._refresh_soon(), ["row", "sort", "tree"])
         if grid is not None:
             if not hasattr(grid, "has_trait") or not grid.has_trait("selected"):
@@ -123,7 +123,7 @@ class ProbeView(HeadWidget):
             raise InputError(f"there is no column {sort!r} here: the columns are {', '.join(_COLUMNS)}")
         return sort
 
-    def _row_changed(self, change: Any) -> None:
+    def _follow_row(self, change: Any) -> None:
         # The browser sends the row's best head together with the row.
         if not self.from_browser:
             self.selected = _best(self._whole, change["new"])
@@ -281,12 +281,16 @@ def _fitted(document: dict[str, Any], row: int) -> dict[str, Any]:
         if size(smaller) <= _SAVED:
             what = "fewer examples" if others else "examples of the chosen row only"
             return smaller if others == 1_000 else _noted(smaller, what)
+    smaller = _of_one_row(smaller, row)
+    if size(smaller) <= _SAVED:
+        return _noted(smaller, "heads and examples of the chosen row only")
     kept = len(document["rows"])
     while kept > row + 1 and kept > 1 and size(smaller) > _SAVED:
         kept = max(1, row + 1, min(kept - 1, int(kept * 0.9 * _SAVED / size(smaller))))
-        first = {**document, "rows": document["rows"][:kept], "table": document["table"][:kept]}
-        smaller = _with_examples(first, 2, 0, row)
-    return _noted(smaller, f"the first {kept} of {len(document['rows'])} rows")
+        smaller = _with_examples({**smaller, "rows": smaller["rows"][:kept]}, 1, 0, row)
+    return _noted(
+        smaller, f"the first {kept} of {len(document['rows'])} rows, heads and examples of the chosen row only"
+    )
 
 
 def _fitted_live(document: dict[str, Any], row: int) -> dict[str, Any]:
@@ -299,10 +303,13 @@ def _fitted_live(document: dict[str, Any], row: int) -> dict[str, Any]:
         smaller = _with_examples(document, own, others, row)
         if _weight(smaller) <= _LIVE:
             return smaller
-    table = np.full_like(smaller["table"], _NONE)
-    if row >= 0:
-        table[row] = smaller["table"][row]
-    return {**smaller, "table": table}
+    return _of_one_row(smaller, row)
+
+
+def _of_one_row(document: dict[str, Any], row: int) -> dict[str, Any]:
+    """The document with the accuracies of one row's heads only."""
+    at = max(0, row)
+    return {**document, "table": document["table"][at : at + 1], "shown": at if row < 0 else row}
 
 
 def _weight(document: dict[str, Any]) -> int:

@@ -196,7 +196,7 @@ class ProbeDocument(TypedDict):
     rows: list[ProbeRow]
     table: ArrayRef
     """float32 [rows, heads]: accuracy of every head, NaN is not measured; where that is too large to send, uint8: 0 to
-    254 stand for 0 to 1, and 255 is not measured."""
+    254 stand for 0 to 1, and 255 is not measured; where even that is too large, [1, heads]: of the row shown."""
     sentences: list[ProbeSentence]
     arcs: list[ProbeArc]
     predicted: ArrayRef

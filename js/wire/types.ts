@@ -510,7 +510,7 @@ export interface ProbeDocument {
   readonly rows: readonly ProbeRow[];
   /**
    * float32 [rows, heads]: accuracy of every head, NaN is not measured; where that is too large to send, uint8: 0 to
-   * 254 stand for 0 to 1, and 255 is not measured.
+   * 254 stand for 0 to 1, and 255 is not measured; where even that is too large, [1, heads]: of the row shown.
    */
   readonly table: ArrayRef;
   readonly sentences: readonly ProbeSentence[];

@@ -7,7 +7,7 @@ import { headNumber, type ProbeData } from "./model.js";
 /** The grid of a row's heads; null where no heads were measured. */
 export function gridOf(data: ProbeData, row: number, selected: readonly HeadRef[]): GridDocument | null {
   const found = data.document.rows[row];
-  if (!found || data.heads.length === 0) return null;
+  if (!found || !data.measuredIn(row)) return null;
   const kinds = [...new Set(data.heads.map(([kind]) => kind))];
   const panels = kinds.map((kind) => panelOf(data, row, kind, found.n));
   return {

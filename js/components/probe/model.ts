@@ -43,6 +43,8 @@ export interface ProbeData {
   readonly kinds: boolean;
   readonly rows: readonly RowView[];
   readonly columns: readonly Column[];
+  /** Whether the accuracies of a row's heads are here. */
+  measuredIn(row: number): boolean;
   /** Accuracy of a head in a row, 0 to 1; NaN is not measured. */
   value(row: number, head: number): number;
   /** The word that a head points at in an example; -1 for none. */
@@ -66,7 +68,9 @@ export function viewProbe(document: ProbeDocument, buffer?: Buffer): ProbeData {
     const [kind = 0, layer = 0, index = 0] = numbers.slice(3 * at, 3 * at + 3);
     return [KINDS[kind] ?? "encoder", layer, index];
   });
-  const table = decodeShaped(document.table, [document.rows.length, count], "table", buffer);
+  // A large table comes with the heads of the row shown only.
+  const whole = document.table.shape[0] === document.rows.length;
+  const table = decodeShaped(document.table, [whole ? document.rows.length : 1, count], "table", buffer);
   const predicted = decodeShaped(document.predicted, [document.arcs.length, count], "predicted", buffer);
   const kinds = new Set(heads.map(([kind]) => kind)).size > 1;
   for (const arc of [...document.arcs, ...document.trees])
@@ -81,7 +85,11 @@ export function viewProbe(document: ProbeDocument, buffer?: Buffer): ProbeData {
     kinds,
     rows,
     columns: columnsOf(document, rows, kinds),
-    value: (row, head) => accuracyOf(table, row * count + head),
+    measuredIn: (row) => count > 0 && (whole || row === document.shown),
+    value: (row, head) => {
+      if (!whole && row !== document.shown) return Number.NaN;
+      return accuracyOf(table, (whole ? row : 0) * count + head);
+    },
     pointed: (arc, head) => pointedOf(predicted, arc * count + head),
   };
 }
@@ -315,7 +323,7 @@ export function factsOf(data: ProbeData, shown: Shown): string {
   const best = headNumber(data, row.best);
   const own = head && shown.head !== best ? data.value(shown.row, shown.head) : Number.NaN;
   const parts = [
-    head && shown.head !== best ? `${headLabel(head, data.kinds)} ${formatPercent(own)}` : "",
+    head && Number.isFinite(own) ? `${headLabel(head, data.kinds)} ${formatPercent(own)}` : "",
     `${row.best ? `best head ${headLabel(row.best, data.kinds)} ` : ""}${intervalText(row.accuracy)}, n = ${row.n}`,
     baselineText(row) && `${row.best ? "best fixed offset" : "baseline"} ${baselineText(row)}`,
     row.strongest && `strongest other baseline ${strongestText(row)}`,

@@ -48,8 +48,8 @@ export function rowDetail(selected: (heads: readonly HeadRef[]) => void): RowDet
   function showGrid(data: ProbeData, shown: Shown, heads: readonly HeadRef[], theme: Theme): void {
     const inputs = [data, shown.row];
     if (!gridded?.inputs.every((input, at) => Object.is(input, inputs[at]))) {
-      const document = gridOf(data, shown.row, []);
-      gridded = document && { inputs, document };
+      const found = gridOf(data, shown.row, []);
+      gridded = found && { inputs, document: found };
     }
     aside.hidden = !gridded;
     if (!gridded) return;
@@ -115,7 +115,7 @@ export function rowDetail(selected: (heads: readonly HeadRef[]) => void): RowDet
       verdict.hidden = row.verdict === "";
       split.hidden = !hasExamples(data, shown.row);
       if (split.hidden) return;
-      const wide = data.heads.length > 0 ? gridWidth(data, width) : 0;
+      const wide = data.measuredIn(shown.row) ? gridWidth(data, width) : 0;
       const beside = wide > 0 && width - wide - GAP >= LEAST;
       set(element, "data-beside", beside);
       aside.style.width = beside ? `${wide}px` : "";
