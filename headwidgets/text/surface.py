@@ -38,8 +38,10 @@ def split_surface(surface: str, forms: Sequence[str], start: int = 0) -> list[Sp
     for form in bare[right:]:
         own.append((at, at + len(form)))
         at += len(form)
-    if low < high and left == right:  # characters that no word claims belong to the word before them
-        own = [(span[0], high) if span and span[1] == low else span for span in own] if left else [(low, high)]
+    if low < high and left == right:  # characters that no word claims belong to the word beside them
+        beside = max(left - 1, 0)
+        begin, end = own[beside] or (low, high)
+        own[beside] = (min(begin, low), max(end, high))
     following: Span | None = None
     for i in range(len(own) - 1, -1, -1):
         following = own[i] = own[i] or following
