@@ -180,6 +180,13 @@ def repeated(model: HeadModel, *, n: int = 16, length: int = 25, seed: int = 0, 
     return found
 
 
+def fitting_length(model: HeadModel, wanted: int = 25) -> int:
+    """The length of `wanted` or less that a model has the tokens and the positions for."""
+    marks = sum(model.encode(["a"])[0].source.special)
+    limit = model.max_positions
+    return min([wanted, len(_usual(model)) // 2, *([] if limit is None else [(limit - marks) // 2])])
+
+
 def _begin(model: HeadModel) -> int:
     """Special tokens that the tokenizer puts in front of a text."""
     special = model.encode(["a"])[0].source.special

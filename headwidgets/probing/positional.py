@@ -86,7 +86,8 @@ def positional(
     """Count at which offset each head's largest weight is, over the self-attention of all texts.
 
     Special tokens and padding are neither queries nor keys. A share is of the tokens from which its offset leads to
-    such a key (the first token has none before it), so short texts do not lower it. Cross-attention is not measured.
+    such a key (the first token has none before it), so short texts do not lower it; an offset that fewer than half of
+    the tokens can see does not count. Cross-attention is not measured.
 
     Args:
         model: A HeadModel.
@@ -150,6 +151,7 @@ class _Counts:
         self.width = 2 * reach + 1
         self.hits = {site: np.zeros((4, site.n_heads, self.width)) for site in self.sites}
         self.possible = {site: np.zeros((2, self.width)) for site in self.sites}
+        self.queries = dict.fromkeys(self.sites, 0.0)
 
     def look(self, site: Site, batch: Batch, maps: Tensor) -> None:
         """Take in one map."""
@@ -169,6 +171,7 @@ class _Counts:
         total = torch.bincount(cell[counted], weights, minlength=size).view(rows, heads, -1).cpu().numpy()
         self.hits[site] += np.stack([x.sum(0), (x**2).sum(0), (x * w[:, None]).sum(0), total.sum(0)])
         self.possible[site] += np.stack([w.sum(0), (w**2).sum(0)])
+        self.queries[site] += float(allowed.any(-1).sum())
 
     def _candidates(self, site: Site, batch: Batch, length: int) -> Tensor:
         sides: list[Side] = [e.source if site.kind == "encoder" else (e.target or e.source) for e in batch.examples]
@@ -193,7 +196,8 @@ class _Counts:
             (w, squares), (x, xx, xw, total) = self.possible[site], self.hits[site]
             if not w.any():
                 continue
-            best = x.argmax(-1)
+            # Ties go to the offset that more tokens can see.
+            best = np.where(2 * w >= self.queries[site], x * (w.max() + 1) + w, -1).argmax(-1)
             own = np.arange(site.n_heads)
             place = site.kind, (site.layer, slice(0, site.n_heads))
             hits, seen = x[own, best], w[best]

@@ -9,7 +9,7 @@ from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.patterns.concentration import entropy
 from headwidgets.patterns.measuring import measure
 from headwidgets.patterns.tokens import attention_to
-from headwidgets.probing.induction import MEASURES, repetition
+from headwidgets.probing.induction import MEASURES, fitting_length, repetition
 from headwidgets.probing.positional import positional
 from headwidgets.probing.rare_words import rare_words
 from headwidgets.probing.rules import (
@@ -165,14 +165,14 @@ def roles(
 
     repeats = [name for name in MEASURES if name in wanted]
     if repeats:
+        sequences = max(SEQUENCES, least)
 
         def repeated(tell: Progress) -> list[Role]:
-            found = repetition(
-                model, n=max(SEQUENCES, least), seed=seed, on_progress=tell, cancel=cancel
-            )  # fmt: skip
+            length = fitting_length(model)
+            found = repetition(model, n=sequences, length=length, seed=seed, on_progress=tell, cancel=cancel)
             return [of_weights(name, found[name], floors[name], least, {}) for name in repeats]
 
-        passes.append((SEQUENCES, repeated))
+        passes.append((sequences, repeated))
 
     for own in registered_roles().values():
         if own.name in wanted:

@@ -34,12 +34,12 @@ of the largest entropy. ``previous-token``: there (section 3.1), more than half 
 too."""
 
 _WORDS = {
-    "separator": ("at least {:.0%} of the attention goes to separators", "{:.0%} of attention to separators"),
+    "separator": ("at least {} of the attention goes to separators", "{} of attention to separators"),
     "sink": (
-        "at least {:.0%} of the attention goes to the first position",
-        "{:.0%} of attention to the first position",
+        "at least {} of the attention goes to the first position",
+        "{} of attention to the first position",
     ),
-    "broad": ("entropy of at least {:.0%} of the largest possible", "entropy {:.0%} of the largest possible"),
+    "broad": ("entropy of at least {} of the largest possible", "entropy {} of the largest possible"),
     "previous-token": (
         "on repeated random tokens at least {} of the attention goes to the token before",
         "{} of attention to the token before",
