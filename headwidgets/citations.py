@@ -138,6 +138,7 @@ _SOURCES = {
     "entropy": ("clark2019",),
     "offset": ("clark2019",),
     "peak": ("voita2019",),
+    "attention gradient": ("clark2019",),
     "token attention": ("clark2019",),
     "separator": ("clark2019",),
     "broad": ("clark2019",),

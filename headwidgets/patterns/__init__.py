@@ -2,6 +2,7 @@
 
 from headwidgets.patterns.alike import HeadDistances
 from headwidgets.patterns.distances import distance
+from headwidgets.patterns.gradient import gradient
 from headwidgets.patterns.layers import LayerTest
 from headwidgets.patterns.layout import Clusters, Layout
 from headwidgets.patterns.result import PatternSummary
@@ -17,6 +18,7 @@ __all__ = [
     "confidence",
     "distance",
     "entropy",
+    "gradient",
     "mean_distance",
     "offset",
     "separators",

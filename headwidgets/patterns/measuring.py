@@ -82,6 +82,54 @@ def classes_of(punctuation: Chosen | None, tokens: Mapping[str, Chosen] | None) 
     return found
 
 
+TextFeatures = tuple[Features, Features | None]
+"""Of a text's source and target."""
+
+
+def features_of(examples: Sequence[Example], read: Reader) -> list[TextFeatures]:
+    """The classes of every text's tokens, read once."""
+    return [(read(e.source), None if e.target is None else read(e.target)) for e in examples]
+
+
+def places_of(
+    site: Site, batch: Batch, maps: Tensor, features: Sequence[TextFeatures], known: dict[str, tuple[Places, Places]]
+) -> tuple[Places, Places]:
+    """What stands at the queries and the keys of a batch's maps.
+
+    Args:
+        site: Whose maps.
+        batch: The batch.
+        maps: [rows, heads, query, key].
+        features: Of all texts.
+        known: By kind, what was found for this batch before; it is filled.
+    """
+    if site.kind not in known:
+        own = [features[i] for i in batch.index]
+        sources = [source for source, _ in own]
+        targets = [source if target is None else target for source, target in own]
+        query = sources if site.kind == "encoder" else targets
+        key = targets if site.kind == "decoder" else sources
+        at = Places(query, maps.shape[-2], maps.device)
+        known[site.kind] = (at, at if query is key else Places(key, maps.shape[-1], maps.device))
+    return known[site.kind]
+
+
+def has_windows(model: HeadModel) -> bool:
+    """Whether queries may see nearby keys only, as the configuration says."""
+    config = model.model.config
+    config = config.get_text_config() if hasattr(config, "get_text_config") else config
+    return any(getattr(config, name, None) for name in _WINDOWS)
+
+
+def seen_by(site: Site, maps: Tensor, query: Places, key: Places, windowed: bool) -> Tensor | None:
+    """Which keys the queries of a site may see, bool [query, key]; None for all."""
+    window = None
+    if windowed and site.kind != "cross":
+        window = reach(maps, query.real.all(1) & key.real.all(1))
+    n_query, n_key = maps.shape[-2:]
+    return visible_keys(n_query, n_key, maps.device, causal=site.kind == "decoder", window=window)
+
+
 class _Pass:
     """The state of one pass: what the batch at hand looks like, and the sums."""
 
@@ -97,24 +145,20 @@ class _Pass:
         self.model, self.statistics = model, statistics
         self.sums = Sums(model, sites, len(statistics), len(examples), seed)
         self.uniform = {kind: np.zeros((2, len(statistics))) for kind in dict.fromkeys(s.kind for s in sites)}
-        self.features: list[tuple[Features, Features | None]] = [
-            (read(e.source), None if e.target is None else read(e.target)) for e in examples
-        ]
-        config = model.model.config
-        config = config.get_text_config() if hasattr(config, "get_text_config") else config
-        self.windowed = any(getattr(config, name, None) for name in _WINDOWS)
+        self.features = features_of(examples, read)
+        self.windowed = has_windows(model)
         self.places: dict[str, tuple[Places, Places]] = {}
         self.pending: list[tuple[Site | str, Tensor]] = []
 
     def look(self, site: Site, batch: Batch, maps: Tensor) -> None:
         """Take in the maps of one site."""
-        query, key = self._places(site, batch, maps)
+        query, key = places_of(site, batch, maps, self.features, self.places)
         if query.units is not None:
             maps = word_maps(maps.float(), query.units, key.units)
         view = self._view(site, maps.float(), query, key)
         self.pending.append((site, self._per_text(view, self.statistics)))
         if not any(mark == site.kind for mark, _ in self.pending):
-            self.pending.append((site.kind, self._per_text(_alike(view, self._causal(site)), self.statistics)))
+            self.pending.append((site.kind, self._per_text(_alike(view, site.kind == "decoder"), self.statistics)))
 
     def settle(self, batch: Batch) -> None:
         """Add up a batch, once all of its maps were seen."""
@@ -128,27 +172,8 @@ class _Pass:
         self.pending.clear()
         self.places.clear()
 
-    def _causal(self, site: Site) -> bool:
-        return site.kind == "decoder"
-
-    def _places(self, site: Site, batch: Batch, maps: Tensor) -> tuple[Places, Places]:
-        if site.kind not in self.places:
-            own = [self.features[i] for i in batch.index]
-            sources = [source for source, _ in own]
-            targets = [source if target is None else target for source, target in own]
-            query = sources if site.kind == "encoder" else targets
-            key = targets if site.kind == "decoder" else sources
-            at = Places(query, maps.shape[-2], maps.device)
-            self.places[site.kind] = (at, at if query is key else Places(key, maps.shape[-1], maps.device))
-        return self.places[site.kind]
-
     def _view(self, site: Site, maps: Tensor, query: Places, key: Places) -> View:
-        window = None
-        if self.windowed and site.kind != "cross":
-            window = reach(maps, query.real.all(1) & key.real.all(1))
-        n_query, n_key = maps.shape[-2:]
-        visible = visible_keys(n_query, n_key, maps.device, causal=self._causal(site), window=window)
-        return View(maps, query, key, visible)
+        return View(maps, query, key, seen_by(site, maps, query, key, self.windowed))
 
     @staticmethod
     def _per_text(view: View, statistics: Sequence[Statistic]) -> Tensor:
@@ -210,7 +235,7 @@ def measure(
     state = _Pass(model, examples, sites, statistics, read, seed)
     common: dict[str, Any] = {"words": words, "kind": kind, "seed": seed}
     if any("punctuation" in s.name for s in statistics):
-        common["punctuation"] = _said(punctuation)
+        common["punctuation"] = said(punctuation)
     record = made(model, listed, **common, of=len(examples))
 
     def found() -> Measurement:
@@ -259,7 +284,8 @@ def _has_text(example: Example, kind: str) -> bool:
     return not all(sides[kind != "encoder"].special)
 
 
-def _said(punctuation: Chosen | None) -> str:
+def said(punctuation: Chosen | None) -> str:
+    """What counts as punctuation, for the record."""
     if punctuation is None:
         return "Unicode"
     return getattr(punctuation, "__name__", "a function") if callable(punctuation) else " ".join(sorted(punctuation))

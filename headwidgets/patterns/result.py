@@ -20,6 +20,7 @@ CHARTS = {
     "confidence": ("Confidence", "attention weight"),
     "peak": ("Where the largest weight stands", "share of tokens"),
     "distance": ("Mean distance", "positions"),
+    "gradient": ("Slope of the loss in attention weights", ""),
 }
 """By name, the axis and the unit of each chart; Clark et al. 2019, figures 2 to 4, come first."""
 
