@@ -16,6 +16,7 @@ import type {
 } from "../wire/types.js";
 import { curvesDocument, scatterDocument } from "./charts.js";
 import { GRIDS } from "./grids.js";
+import { HEADMAPS } from "./headmaps.js";
 import { PROBES } from "./probes.js";
 import * as texts from "./texts.js";
 import { TREES } from "./trees.js";
@@ -104,6 +105,7 @@ export const fixtures: Readonly<Record<string, () => Document>> = {
   "triggers-found": triggersFound,
   "triggers-many": triggersMany,
   "triggers-hostile": triggersHostile,
+  ...HEADMAPS,
   ...PROBES,
   dashboard: () => ({
     schema: 1,

@@ -64,7 +64,7 @@ export function labelOf(grouping: Grouping, index: number): string {
 /** How good the picture is. */
 export function headline(view: HeadMapView): string {
   const share = Math.round(100 * view.fit);
-  return `${counted(view.points.length, "head")}, stress ${view.stress.toFixed(2)}: distances here follow theirs to ${share} % (r²)`;
+  return `${counted(view.points.length, "head")}, stress ${view.stress.toFixed(2)}; distances in the picture account for ${share} % of the variance of theirs`;
 }
 
 /** Everything that is said of one head. */
