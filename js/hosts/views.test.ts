@@ -2,6 +2,7 @@
 import type { AnyModel } from "@anywidget/types";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { found, frameDone, press } from "../testing/dom.js";
+import { probeDocument } from "../testing/probes.js";
 import { ENGLISH } from "../testing/texts.js";
 import { triggersDocument } from "../testing/triggers.js";
 import {
@@ -15,6 +16,7 @@ import { fromBase64 } from "../wire/base64.js";
 import type { ArrayRef, HeadMap } from "../wire/types.js";
 import attention from "./anywidget/attention.js";
 import attribution from "./anywidget/attribution.js";
+import probe from "./anywidget/probe.js";
 import pruning from "./anywidget/pruning.js";
 import triggers from "./anywidget/triggers.js";
 
@@ -114,6 +116,21 @@ describe("anywidget hosts", () => {
     expect(model.listening).toBe(0);
     expect(el.innerHTML).toBe("");
     el.remove();
+  });
+
+  it("probe: reads its arrays from the buffer, writes a row with its best head at once, and follows them", async () => {
+    const document = probeDocument();
+    open(probe as Host, document, { row: 0, selected: [document.rows[0]?.best], sort: "", tree: 0 });
+    const rows = () => [...el.querySelectorAll<HTMLElement>(".hw-table-rows tbody tr")];
+    rows()[2]?.click();
+    expect(model.saved).toEqual([{ row: 2, selected: [document.rows[2]?.best] }]);
+    await frameDone();
+    expect(rows()[2]?.getAttribute("aria-selected")).toBe("true");
+    model.set("selected", [["encoder", 0, 1]]); // as a grid beside it does
+    await frameDone();
+    expect(found(el, ".hw-probe-detail").textContent).toContain("L0H1");
+    found(el, 'button[data-key="n"]').click();
+    expect(model.saved.at(-1)).toEqual({ selected: [["encoder", 0, 1]], sort: "-n" });
   });
 
   it("triggers: reads its arrays from the buffer, writes row and order, and follows them", async () => {

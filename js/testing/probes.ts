@@ -293,8 +293,8 @@ export function spansDocument(): ProbeDocument {
 
 export const PROBES: Readonly<Record<string, () => ProbeDocument>> = {
   probe: () => probeDocument(),
-  "probe-144": () => probeDocument([...ENGLISH, long(60)], { layers: 12, heads: 12, shown: 12 }),
-  "probe-large": () => probeDocument([...ENGLISH, long(150)], { layers: 32, heads: 32, shown: 13, most: 3 }),
+  "probe-144": () => probeDocument([...ENGLISH, long(60)], { layers: 12, heads: 12, shown: 20 }),
+  "probe-large": () => probeDocument(ENGLISH, { layers: 32, heads: 32, shown: 13, most: 3 }),
   "probe-kinds": () =>
     probeDocument(ENGLISH, { layers: 4, heads: 4, kinds: ["encoder", "decoder"], shown: 3 }),
   "probe-hebrew": () => probeDocument(HEBREW, { shown: 4 }),

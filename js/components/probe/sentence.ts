@@ -106,7 +106,7 @@ export function runs(line: Line, positions: readonly number[]): Run[] {
   const out: Run[] = [];
   let before = Number.NaN;
   for (const position of [...new Set(positions)].sort((a, b) => a - b)) {
-    const slot = line.slots.find(({ word }) => word === position);
+    const slot = position < 0 ? undefined : line.slots.find(({ word }) => word === position);
     if (!slot) continue;
     const own = { left: slot.x, right: slot.x + slot.width, words: 1 };
     const last = position === before + 1 ? out.pop() : undefined;
