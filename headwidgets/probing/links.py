@@ -50,7 +50,7 @@ def links(
 
     A head finds a link when the largest entry of its map among the candidates is a target. Candidates are the words
     that can be seen: all others of the text, in a causal model those to the left; special tokens are none. Maps are of
-    words: attention to a split word is summed, from it averaged.
+    words: attention to a split word is summed, from it averaged. A head that gives no candidate anything finds nothing.
 
     Args:
         model: A HeadModel. Of an encoder-decoder, examples with `LinkExample.against` look at cross-attention, others
