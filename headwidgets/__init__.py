@@ -40,8 +40,8 @@ _HOMES = {
     "MemoryLimitError": "headwidgets.errors",
     "NormMaps": "headwidgets.models.norms",
     "Patching": "headwidgets.attribution",
-    "PositionalHeads": "headwidgets.probing",
     "PatternSummary": "headwidgets.patterns",
+    "PositionalHeads": "headwidgets.probing",
     "Probe": "headwidgets.probing.probe.trained",
     "ProbeEvaluation": "headwidgets.probing.probe.evaluation",
     "ProbeView": "headwidgets.widgets",
@@ -50,6 +50,8 @@ _HOMES = {
     "RareWords": "headwidgets.probing",
     "Relevance": "headwidgets.attribution",
     "Roles": "headwidgets.roles",
+    "RolesAfter": "headwidgets.probing",
+    "Standing": "headwidgets.probing",
     "Tree": "headwidgets.attribution",
     "Treebank": "headwidgets.text.treebank",
     "Trigger": "headwidgets.attribution",
@@ -107,6 +109,8 @@ if TYPE_CHECKING:
     from headwidgets.probing import Frequencies as Frequencies
     from headwidgets.probing import PositionalHeads as PositionalHeads
     from headwidgets.probing import RareWords as RareWords
+    from headwidgets.probing import RolesAfter as RolesAfter
+    from headwidgets.probing import Standing as Standing
     from headwidgets.probing.probe.evaluation import ProbeEvaluation as ProbeEvaluation
     from headwidgets.probing.probe.trained import Probe as Probe
     from headwidgets.pruning import Comparison as Comparison

@@ -114,7 +114,7 @@ class CurvesFigure:
             with self._full.hold_sync():
                 self._full.x = np.array([0.0, total])
                 self._full.y = np.full(2, factor * full["value"])
-                controls = []
+        controls = []
         for curve, look in zip(document["curves"], looks(document), strict=True):
             name = curve["name"]
             x = np.array([point["count"] for point in curve["points"]], dtype=np.float64)
