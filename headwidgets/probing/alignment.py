@@ -59,8 +59,8 @@ def alignment_examples(
         pairs: Tuples of source and target, each a text or a list of words. Words of a text are what spaces part, as in
             the files of aligners.
         alignments: Per pair, tuples of a source word and a target word, counted from 0; or a line in Pharaoh's form.
-        relations: Per pair and target word the row that its link counts in (its part of speech, say), beside
-            ``aligned``.
+        relations: Per pair and target word the row that its link counts in (its part of speech, say); ``aligned`` for
+            all by default.
 
     Raises:
         InputError: not as many alignments as pairs, or words that are not there.
@@ -75,6 +75,8 @@ def alignment_examples(
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise InputError(f"{where}: expected a tuple of source and target, got {type(pair).__name__}")
         (source, source_text, source_spans), (target, target_text, target_spans) = map(_words, pair)
+        if rows is not None and len(rows[number]) != len(target):
+            raise InputError(f"{where}: expected a relation for each of its {len(target)} target words")
         aligned = _parsed(given, where, True) if isinstance(given, str) else _checked(given, where)
         by_target: dict[int, set[int]] = {}
         for s, t in aligned:
@@ -85,12 +87,10 @@ def alignment_examples(
                 )
             by_target.setdefault(t, set()).add(s)
         against = LinkExample(source, (), source_text, source_spans)
-        made = []
-        for t, own in sorted(by_target.items()):
-            made.append(Link(RELATION, t, own))
-            if rows is not None:
-                made.append(Link(str(rows[number][t]), t, own))
-        found.append(LinkExample(target, tuple(made), target_text, target_spans, against=against, name=where))
+        made = tuple(
+            Link(RELATION if rows is None else str(rows[number][t]), t, own) for t, own in sorted(by_target.items())
+        )
+        found.append(LinkExample(target, made, target_text, target_spans, against=against, name=where))
     return found
 
 
@@ -166,6 +166,7 @@ def alignment(
         directions=options.pop("directions", ("forward",)),
         labels=options.pop("labels", {"forward": "target to source"}),
         baselines=baselines,
+        total=options.pop("total", RELATION),
         name=name,
         on_progress=on_progress,
         cancel=cancel,

@@ -78,6 +78,7 @@ def coreference(
         directions=directions,
         labels=options.pop("labels", LABELS),
         baselines={**baselines, **options.pop("baselines", {})},
+        total=options.pop("total", "all"),
         name=name,
         on_progress=on_progress,
         cancel=cancel,

@@ -216,6 +216,7 @@ def relations(
         choose=splits[1] if len(splits) > 1 else None,
         directions=options.pop("directions", ("forward", "received") if marks else None),
         labels=options.pop("labels", labels),
+        total=options.pop("total", "all"),
         name=name,
         on_progress=on_progress,
         cancel=cancel,

@@ -66,20 +66,14 @@ def test_every_mention_that_refers_back_is_a_link():
     found = instances(windows(made("bert", "sequence"), [FIRST, SECOND], 40), singletons=True)
     links = {(link.relation, *link.source): (link.target, link.candidates) for link in found.examples[0].links}
     assert links == {
-        ("all", 8): ((1,), (1, 4, 7)),
         ("pronoun", 8): ((1,), (1, 4, 7)),
-        ("all", 10): ((7,), (1, 4, 7, 8)),
         ("pronoun", 10): ((7,), (1, 4, 7, 8)),
-        ("all", 13): ((7, 10), (1, 4, 7, 8, 10)),
         ("nominal", 13): ((7, 10), (1, 4, 7, 8, 10)),
     }
     assert found.counted == 3
     guesses = found.baselines()
     example = found.examples[0]
-    chosen = {
-        name: [rule(example, link) for link in example.links if link.relation == "all"]
-        for name, rule in guesses.items()
-    }
+    chosen = {name: [rule(example, link) for link in example.links] for name, rule in guesses.items()}
     # nothing says that a tree is no she; she cannot be it, but the tree can; the tree is the same words as before
     assert chosen == {
         "nearest mention": [7, 8, 10],
@@ -87,7 +81,7 @@ def test_every_mention_that_refers_back_is_a_link():
         "rule-based sieves": [7, 7, 7],
     }
     few = instances(windows(made("bert", "sequence"), [FIRST, SECOND], 40), singletons=False)
-    assert [link.candidates for link in few.examples[0].links if link.relation == "all"] == [
+    assert [link.candidates for link in few.examples[0].links] == [
         (1, 7), (1, 7, 8), (1, 7, 8, 10),
     ]  # fmt: skip
 
@@ -129,9 +123,9 @@ def test_gap_is_read_with_its_offsets(tmp_path):
     file = tmp_path / "gap.tsv"
     file.write_text("\ufeff" + head + rows, encoding="utf-8")
     first, second = read_gap(file)
-    assert [link.relation for link in first.links] == ["all", "feminine"]
+    assert [link.relation for link in first.links] == ["feminine"]
     assert (first.links[0].source, first.links[0].target, first.links[0].candidates) == ((5,), (0, 1), (0, 1, 3))
-    assert [link.relation for link in second.links] == ["all", "masculine"]
+    assert [link.relation for link in second.links] == ["masculine"]
     assert second.words[second.links[0].target[0]] == "Tom"
     for bad, message in (
         (rows.replace("\t23\t", "\t24\t", 1), "line 2: Pronoun 'she' does not stand at '24'"),
@@ -156,7 +150,7 @@ def test_winogender_is_read(tmp_path):
     assert (one.words[one.links[0].source[0]], one.words[one.links[0].target[0]]) == ("she", "guest")
     assert two.words[two.links[0].target[0]] == "baker"
     assert one.cluster == two.cluster == "baker"
-    assert [link.relation for link in one.links] == ["all", "female"]
+    assert [link.relation for link in one.links] == ["female"]
     file.write_text("sentid\tsentence\nbaker.guest.2.female.txt\tx\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 2: expected occupation"):
         read_winogender(file)
@@ -177,7 +171,7 @@ def test_rules_on_gum_are_those_of_a_second_count(data_folder):
     small = trees[:200]
     found = instances([w for w in windows(model, small, 60) if w.mentions], singletons=True)
     guesses = found.baselines()
-    tried = [(e, link) for e in found.examples for link in e.links if link.relation == "all"]
+    tried = [(e, link) for e in found.examples for link in e.links]
     got = {name: np.mean([rule(e, link) in link.target for e, link in tried]) for name, rule in guesses.items()}
     hits, total = {"nearest mention": 0, "same head word": 0}, 0
     for window in windows(model, small, 60):

@@ -9,13 +9,12 @@ from headwidgets.probing.coreferring.windows import Window
 from headwidgets.probing.linking.examples import Link, LinkExample
 from headwidgets.text.treebank import Mention
 
-TYPES = ("all", "pronoun", "proper", "nominal")
 Guess = Callable[[LinkExample, Link], int | None]
 
 
 @dataclass
 class Instances:
-    """Examples with a link for every mention that refers back (two, one under ``all`` and one under its type).
+    """Examples with a link for every mention that refers back, its type the relation.
 
     Attributes:
         examples: One per window.
@@ -61,7 +60,7 @@ def instances(found: Iterable[Window], singletons: bool) -> Instances:
     for window in every:
         own = [m for m in window.mentions if singletons or times[window.document, m.entity] > 1]
         once = {(mention.entity, mention.head): mention for mention in reversed(own)}
-        links = [link for mention in reversed(once.values()) for link in _links(mention, own, window, out)]
+        links = [link for mention in reversed(once.values()) if (link := _link(mention, own, window, out)) is not None]
         if links:
             out.examples.append(
                 LinkExample(
@@ -77,23 +76,21 @@ def instances(found: Iterable[Window], singletons: bool) -> Instances:
     return out
 
 
-def _links(mention: Mention, own: Sequence[Mention], window: Window, out: Instances) -> list[Link]:
+def _link(mention: Mention, own: Sequence[Mention], window: Window, out: Instances) -> Link | None:
     earlier = [other for other in own if other.head < mention.head]
     targets = {other.head for other in earlier if other.entity == mention.entity}
     if not targets:
         if mention.entity in window.before and all(m.entity != mention.entity for m in own[: own.index(mention)]):
             out.left_out["have it in an earlier window only"] += 1
-        return []
+        return None
     candidates = {other.head for other in earlier}
     if candidates == targets:
         out.left_out["have no other mention before them to be confused with"] += 1
-        return []
+        return None
     out.counted += 1
-    made = [
-        Link(relation, mention.head, targets, candidates) for relation in ("all", mention_type(mention, window.words))
-    ]
+    link = Link(mention_type(mention, window.words), mention.head, targets, candidates)
     for name, rule in RULES.items():
         chosen = rule(mention, earlier, window.words)
         if chosen is not None:
-            out.guesses[name].update({(window.name, link): chosen.head for link in made})
-    return made
+            out.guesses[name][window.name, link] = chosen.head
+    return link

@@ -21,7 +21,7 @@ def choice(
     source: Span,
     right: Sequence[Span],
     wrong: Sequence[Span],
-    relations: Sequence[str] = ("all",),
+    relation: str = "choice",
     *,
     cluster: str = "",
     name: str = "",
@@ -33,7 +33,7 @@ def choice(
         source: Start and end of the characters of what refers.
         right: What it refers to; to reach a word of one of them is enough.
         wrong: What else might be chosen.
-        relations: Rows of the table that it counts in.
+        relation: The row of the table that it counts in.
         cluster: What it was drawn with.
         name: How to call it.
 
@@ -54,16 +54,15 @@ def choice(
     other = set().union(*map(touched, wrong)) - own if wrong else set()
     if not target or not other or target & other:
         raise InputError(f"{where}: expected something right and something wrong to choose from, without shared words")
-    links = tuple(Link(relation, own, target, target | other) for relation in relations)
-    return LinkExample(
-        tuple(text[a:b] for a, b in spans), links, text, tuple(spans), cluster=cluster or name, name=name
-    )
+    link = Link(relation, own, target, target | other)
+    words = tuple(text[a:b] for a, b in spans)
+    return LinkExample(words, (link,), text, tuple(spans), cluster=cluster or name, name=name)
 
 
 def read_gap(path: Any, *paths: Any) -> list[LinkExample]:
     """Examples of GAP files (Webster et al. 2018): tab-separated, also ``.gz``.
 
-    Rows: ``all``, and ``feminine`` and ``masculine`` by pronoun. Where neither or both names are right there is
+    Rows: ``feminine`` and ``masculine``, by pronoun. Where neither or both names are right there is
     nothing to choose, so the example is not among what is returned.
 
     Args:
@@ -96,7 +95,7 @@ def _gap(path: Path) -> list[LinkExample]:
             continue
         wrong = [span for span in names if span not in right]
         gender = "feminine" if cells["Pronoun"].casefold() in _FEMININE else "masculine"
-        found.append(choice(cells["Text"], pronoun, right, wrong, ("all", gender), name=cells["ID"]))
+        found.append(choice(cells["Text"], pronoun, right, wrong, gender, name=cells["ID"]))
     return found
 
 
@@ -124,7 +123,7 @@ def _span(cells: dict[str, str], part: str, path: Path, number: int) -> Span:
 def read_winogender(path: Any) -> list[LinkExample]:
     """Examples of Winogender schemas (Rudinger et al. 2018), as ``all_sentences.tsv``: sentid and sentence.
 
-    Rows: ``all``, and ``female``, ``male`` and ``neutral`` by pronoun. A cluster is an occupation.
+    Rows: ``female``, ``male`` and ``neutral``, by pronoun. A cluster is an occupation.
 
     Raises:
         InputError: a file that is not of this form; the message names the line.
@@ -145,6 +144,5 @@ def read_winogender(path: Any) -> list[LinkExample]:
             raise InputError(f"{file.name}, line {number}: the sentence lacks its pronoun, occupation or participant")
         names = [span.span() for span in spans if span is not None]
         right, wrong = names[int(answer)], names[1 - int(answer)]
-        relations = ("all", gender)
-        found.append(choice(text, pronoun.span(), [right], [wrong], relations, cluster=occupation, name=row[0]))
+        found.append(choice(text, pronoun.span(), [right], [wrong], gender, cluster=occupation, name=row[0]))
     return found
