@@ -15,7 +15,7 @@ PACKAGES = (
 )  # fmt: skip
 FEW_CORES = 8
 LIVE = ("grid", "attention", "attribution", "pruning", "tree", "triggers", "probe")
-PAGES = (*LIVE, "scatter", "curves", "headmap", "dashboard")
+PAGES = (*LIVE, "scatter", "curves", "headmap", "patterns", "dashboard")
 BUNDLES = (*(f"{name}.js" for name in LIVE), "figure.js", *(f"page-{name}.js" for name in PAGES), "widgets.css")
 
 

@@ -11,7 +11,7 @@ from headwidgets.errors import InputError
 from headwidgets.wire.arrays import inline, unpack
 from headwidgets.wire.documents import SCHEMA
 
-_TO_LOOK_AT = ("grid", "attention", "attribution", "pruning", "tree", "scatter", "curves", "headmap", "dashboard")
+_TO_LOOK_AT = ("grid", "attention", "attribution", "pruning", "tree", "scatter", "curves", "headmap", "patterns", "dashboard")
 
 
 _RESULTS = (
@@ -122,6 +122,8 @@ def read(path: str | Path) -> Any:
     """
     document = load(path)
     kind = document["document"]
+    if kind == "patterns" and "result" in document:
+        kind = "patterns-result"  # a file of patterns is its own picture, with the numbers beside it
     if kind in _RESULTS:
         try:
             return _restored(kind, document)

@@ -106,99 +106,96 @@ class PatternSummary:
         return frame
 
     def document(self) -> dict[str, Any]:
-        """The content of a ``.heads`` file, with NumPy arrays."""
-        return {
-            "schema": SCHEMA,
-            "document": "patterns-result",
-            "version": _version(),
-            "labels": self.labels,
-            "charts": self.charts,
-            "uniform": {n: {k: _or_none(v) for k, v in own.items()} for n, own in self.uniform.items()},
-            "scores": {name: own.document() for name, own in self.scores.items()},
-        }
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> "PatternSummary":
-        """The inverse of `document` (arrays already decoded)."""
-        uniform = {
-            name: {kind: math.nan if value is None else float(value) for kind, value in own.items()}
-            for name, own in document["uniform"].items()
-        }
-        scores = {str(name): HeadScores.from_document(own) for name, own in document["scores"].items()}
-        if not scores:
-            raise InputError("it holds no statistics")
-        return cls(scores, labels=document["labels"], charts=document["charts"], uniform=uniform)
-
-    def save(self, path: str | Path) -> Path:
-        """Write a ``.heads`` file; `headwidgets.read` reads it.
-
-        Returns:
-            The path; ``.heads`` is added to a name without an extension.
-        """
-        from headwidgets.files import write
-
-        return write(path, self.document())
-
-    def cite(self) -> str:
-        """BibTeX of the papers that the statistics come from."""
-        return bibtex(["confidence", "patterns"])
-
-    def picture_document(self) -> dict[str, Any]:
         """What `headwidgets.PatternView` draws (wire `PatternsDocument`, with NumPy arrays)."""
         first = next(iter(self.scores.values()))
         heads = [head for head, _ in first if any(math.isfinite(own[head]) for own in self.scores.values())]
-        kinds = [head.kind for head in heads]
-        statistics: list[dict[str, Any]] = []
-        charts: list[dict[str, Any]] = []
-        for name, own in self.scores.items():
-            errors = own.stderr or {}
-            values = [own[head] for head in heads]
-            given = [float(errors[h.kind][h.layer, h.index]) if errors else math.nan for h in heads]
-            known = {kind: self.uniform.get(name, {}).get(kind, math.nan) for kind in dict.fromkeys(kinds)}
-            one = [value for value in known.values() if math.isfinite(value)]
-            statistics.append(
-                {
-                    "name": name,
-                    "label": self.labels.get(name, name),
-                    "unit": own.unit,
-                    "values": np.array(values, dtype=np.float32),
-                    "stderr": np.array(given, dtype=np.float32) if errors else None,
-                    "reference": one[0] if len(one) == 1 else None,
-                    "n": own.n,
-                }
-            )
-        order = list(self.scores)
-        for content in (False, True):
-            for chart, (label, unit) in CHARTS.items():
-                members = [
-                    i for i, n in enumerate(order)
-                    if self.charts.get(n) == chart and n.endswith("_content") == content
-                    and np.isfinite(statistics[i]["values"]).any()
-                ]  # fmt: skip
-                if members:
-                    title = f"{label}, content only" if content else label
-                    name = f"{chart}_content" if content else chart
-                    charts.append({"name": name, "label": title, "unit": unit, "statistics": members})
+        statistics = [self._statistic(name, heads) for name in self.scores]
         model = first.provenance["model"] if first.provenance else ""
         return {
             "schema": SCHEMA,
             "document": "patterns",
             "title": f"Where heads look: {model}" if model else "Where heads look",
-            "heads": np.array([[KIND_ORDER.index(h.kind), h.layer, h.index] for h in heads], dtype=np.int32),
+            "heads": np.array([[KIND_ORDER.index(h.kind), h.layer, h.index] for h in heads], dtype=np.int32).reshape(
+                -1, 3
+            ),
             "statistics": statistics,
-            "charts": charts,
+            "charts": self._charts(statistics),
             "shown": 0,
             "selected": [],
             "note": "",
             "provenance": first.provenance,
         }
 
+    def _statistic(self, name: str, heads: list[Head]) -> dict[str, Any]:
+        own = self.scores[name]
+        errors = own.stderr
+        uniform = self.uniform.get(name, {})
+        return {
+            "name": name,
+            "label": self.labels.get(name, name),
+            "unit": own.unit,
+            "values": np.array([own[head] for head in heads], dtype=np.float32),
+            "stderr": None
+            if errors is None
+            else np.array([errors[h.kind][h.layer, h.index] for h in heads], dtype=np.float32),
+            "reference": {kind: value for kind, value in uniform.items() if math.isfinite(value)},
+            "n": own.n,
+        }
+
+    def _charts(self, statistics: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Statistics by chart; those without the first key and the special tokens come after all others."""
+        found = []
+        for content in (False, True):
+            for chart, (label, unit) in CHARTS.items():
+                members = [
+                    place
+                    for place, one in enumerate(statistics)
+                    if self.charts.get(one["name"]) == chart
+                    and one["name"].endswith("_content") == content
+                    and np.isfinite(one["values"]).any()
+                ]
+                if members:
+                    name, title = (f"{chart}_content", f"{label}, content only") if content else (chart, label)
+                    units = {statistics[place]["unit"] for place in members}
+                    own = units.pop() if len(units) == 1 else unit
+                    found.append({"name": name, "label": title, "unit": own, "statistics": members})
+        return found
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> "PatternSummary":
+        """What `save` wrote, read again (arrays already decoded)."""
+        result = document["result"]
+        uniform = {
+            name: {kind: math.nan if value is None else float(value) for kind, value in own.items()}
+            for name, own in result["uniform"].items()
+        }
+        scores = {str(name): HeadScores.from_document(own) for name, own in result["scores"].items()}
+        if not scores:
+            raise InputError("it holds no statistics")
+        return cls(scores, labels=result["labels"], charts=result["charts"], uniform=uniform)
+
+    def save(self, path: str | Path) -> Path:
+        """Write a ``.heads`` file; `headwidgets.read` reads it, and JupyterLab draws it.
+
+        Returns:
+            The path; ``.heads`` is added to a name without an extension.
+        """
+        from headwidgets import __version__
+        from headwidgets.files import write
+
+        result = {
+            "version": __version__,
+            "labels": self.labels,
+            "charts": self.charts,
+            "uniform": {n: {k: _or_none(v) for k, v in own.items()} for n, own in self.uniform.items()},
+            "scores": {name: own.document() for name, own in self.scores.items()},
+        }
+        return write(path, {**self.document(), "result": result})
+
+    def cite(self) -> str:
+        """BibTeX of the papers that the statistics come from."""
+        return bibtex(["confidence", "patterns"])
+
 
 def _or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _version() -> str:
-    from headwidgets import __version__
-
-    return __version__

@@ -16,8 +16,8 @@ class PatternStatistic(TypedDict):
     """float32 [points]; NaN is not measured."""
     stderr: ArrayRef | None
     """float32 [points]"""
-    reference: float | None
-    """What a head that looks everywhere alike would have; None where that has no meaning."""
+    reference: dict[KindName, float]
+    """By kind, what a head that looks at all visible keys alike would have; not there where that has no meaning."""
     n: int
     """Texts."""
 
@@ -34,7 +34,7 @@ class PatternChart(TypedDict):
 
 
 class PatternsDocument(TypedDict):
-    """Layer curves of statistics; a point is a head."""
+    """Layer curves of statistics; a point is a head. A ``.heads`` file of patterns is one too, with more beside it."""
 
     schema: int
     document: Literal["patterns"]

@@ -10,6 +10,7 @@ import { draw as drawDashboard } from "./dashboard/draw.js";
 import { draw as drawGrid } from "./grid/draw.js";
 import { draw as drawHeadMap } from "./headmap/draw.js";
 import { asDocument, missing } from "./mounting.js";
+import { draw as drawPatterns } from "./patterns/draw.js";
 import { draw as drawProbe } from "./probe/draw.js";
 import { draw as drawPruning } from "./pruning/draw.js";
 import { draw as drawScatter } from "./scatter/draw.js";
@@ -30,6 +31,7 @@ export const draws: { readonly [N in Document["document"]]?: Draw<Named<N>> } = 
   triggers: drawTriggers,
   probe: drawProbe,
   headmap: drawHeadMap,
+  patterns: drawPatterns,
   dashboard: drawDashboard,
 };
 

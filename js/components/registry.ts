@@ -7,6 +7,7 @@ import { mountStatic as dashboard } from "./dashboard/mount.js";
 import { mountStatic as grid } from "./grid/static.js";
 import { mountStatic as headmap } from "./headmap/static.js";
 import type { Mounts } from "./mounting.js";
+import { mountStatic as patterns } from "./patterns/static.js";
 import { mountStatic as probe } from "./probe/static.js";
 import { mountStatic as pruning } from "./pruning/static.js";
 import { mountStatic as scatter } from "./scatter/static.js";
@@ -24,5 +25,6 @@ export const mounts: Mounts = {
   triggers,
   probe,
   headmap,
+  patterns,
   dashboard,
 };

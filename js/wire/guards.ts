@@ -16,6 +16,7 @@ const NAMES: Readonly<Record<string, string>> = {
   scatter: "ScatterDocument",
   curves: "CurvesDocument",
   triggers: "TriggersDocument",
+  patterns: "PatternsDocument",
   probe: "ProbeDocument",
   dashboard: "DashboardDocument",
   scores: "ScoresFile",

@@ -29,7 +29,7 @@ export const SHAPES: Readonly<Record<string, Shape | Readonly<Record<string, Sha
   TriggerMove: {"label": "str", "n": "int"},
   TriggerRow: {"tokens": ["list", "TriggerToken"], "score": "float", "support": "int", "found_in": "str", "changed": "int", "skipped": "int", "moved": ["list", "TriggerMove"], "examples": ["list", "TriggerExample"]},
   TriggersDocument: {"schema": "int", "document": ["is", "triggers"], "title": "str", "unit": "str", "classes": ["list", "str"], "pairs": "bool", "rows": ["list", "TriggerRow"], "counts": ["or", "ArrayRef", "None"], "outcomes": ["or", "ArrayRef", "None"], "draws": "int", "selected": "int", "sort": "str", "searched": "int", "skipped": "int", "note": "str", "provenance": ["or", "Provenance", "None"]},
-  PatternStatistic: {"name": "str", "label": "str", "unit": "str", "values": "ArrayRef", "stderr": ["or", "ArrayRef", "None"], "reference": ["or", "float", "None"], "n": "int"},
+  PatternStatistic: {"name": "str", "label": "str", "unit": "str", "values": "ArrayRef", "stderr": ["or", "ArrayRef", "None"], "reference": ["dict", "KindName", "float"], "n": "int"},
   PatternChart: {"name": "str", "label": "str", "unit": "str", "statistics": ["list", "int"]},
   PatternsDocument: {"schema": "int", "document": ["is", "patterns"], "title": "str", "heads": "ArrayRef", "statistics": ["list", "PatternStatistic"], "charts": ["list", "PatternChart"], "shown": "int", "selected": ["list", "HeadRef"], "note": "str", "provenance": ["or", "Provenance", "None"]},
   HeadGroups: {"name": "str", "labels": ["list", "str"], "ordered": "bool", "group": "ArrayRef", "about?": ["list", "str"]},

@@ -342,8 +342,8 @@ export interface PatternStatistic {
   readonly values: ArrayRef;
   /** float32 [points] */
   readonly stderr: ArrayRef | null;
-  /** What a head that looks everywhere alike would have; None where that has no meaning. */
-  readonly reference: number | null;
+  /** By kind, what a head that looks at all visible keys alike would have; not there where that has no meaning. */
+  readonly reference: Readonly<Partial<Record<KindName, number>>>;
   /** Texts. */
   readonly n: number;
 }
@@ -358,7 +358,7 @@ export interface PatternChart {
   readonly statistics: readonly number[];
 }
 
-/** Layer curves of statistics; a point is a head. */
+/** Layer curves of statistics; a point is a head. A `.heads` file of patterns is one too, with more beside it. */
 export interface PatternsDocument {
   readonly schema: number;
   readonly document: "patterns";

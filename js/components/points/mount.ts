@@ -132,7 +132,8 @@ export function mountPoints<
       placeOptions(content, made.placed);
     }
     const chosen = new Set(selected().map(headKey));
-    for (const [key, option] of options) set(option, "aria-selected", String(chosen.has(key)));
+    for (const option of options.values())
+      set(option, "aria-selected", String(chosen.has(option.dataset.head ?? "")));
     set(list, "aria-activedescendant", current ? `${identity}-${current.key}` : false);
     showMarks();
   }
@@ -146,7 +147,7 @@ export function mountPoints<
           role: "option",
           id: `${identity}-${key}`,
           "aria-label": chart.sentence(content, point),
-          "data-head": key,
+          "data-head": headKey(point.head),
         });
         option.style.transform = `translate(${x}px,${y}px)`;
         return [key, option];
