@@ -78,7 +78,7 @@ export function drawBarKey(
 ): Drawn {
   const items: [string, (x: number, y: number) => string][] = [
     [
-      `${names[0] === "best fixed offset" ? "best head, " : ""}with its 95 % interval`,
+      "with its 95 % interval",
       (x, y) =>
         rect(x, y - 4, 12, 8, { fill: colors.series[0] }) +
         whisker({ value: 0.5, low: 0.3, high: 1 }, linearScale([0, 1], [x, x + 20]), y, colors),

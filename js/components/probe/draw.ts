@@ -30,6 +30,7 @@ import {
   viewProbe,
   wordsIn,
 } from "./model.js";
+import { ticked } from "./ticked.js";
 import { drawTree } from "./tree.js";
 
 const EDGE = 8;
@@ -140,6 +141,14 @@ function placedColumns(data: ProbeData, width: number): Placed[] {
   const total = (): number => shown.reduce((sum, { own }) => sum + own, 0);
   for (const key of LESS_NEEDED)
     if (total() > width * 1.15) shown = shown.filter(({ column }) => column.key !== key);
+  // Long texts give way first, down to what still says something.
+  for (const key of ["verdict", "strongest"]) {
+    const over = total() - width;
+    if (over > 0)
+      shown = shown.map((one) =>
+        one.column.key === key ? { ...one, own: Math.max(96, one.own - over) } : one,
+      );
+  }
   const fixed = shown.filter(({ column }) => column.kind === "bar").reduce((sum, { own }) => sum + own, 0);
   const factor = Math.min(1, (width - fixed) / Math.max(1, total() - fixed));
   let x = 0;
@@ -201,7 +210,7 @@ function tableRow(
     const bar = column.kind === "bar";
     const label = bar ? valueText(view.row.accuracy.value) : fitText(column.text(view), SIZE, own - 10);
     parts.push(
-      text(end ? x + own - 14 : x + 2, 17, label, { fill: colors.ink, anchor: end ? "end" : "start" }),
+      ticked(end ? x + own - 14 : x + 2, 17, label, { fill: colors.ink, anchor: end ? "end" : "start" }),
     );
     if (bar) parts.push(place(x + own - BAR - 12, 4, rowBar(view.row, BAR, colors)));
   }
@@ -217,7 +226,7 @@ function detailBlock(data: ProbeData, shown: Shown, width: number, colors: Palet
   parts.push(text(0, y, fitText(rowName(row), 13, width, true), { size: 13, fill: colors.ink, bold: true }));
   for (const one of [...wrap(factsOf(data, shown), 11, width, 3), ...wrap(verdictText(row), 11, width, 2)]) {
     y += 15;
-    parts.push(text(0, y, one, { size: 11, fill: colors.muted }));
+    parts.push(ticked(0, y, one, { size: 11, fill: colors.muted }));
   }
   if (!hasExamples(data, shown.row)) return { svg: parts.join(""), width, height: y + 4 };
   y += 8;
@@ -263,11 +272,11 @@ function exampleBlock(data: ProbeData, shown: Shown, width: number, name: string
   let y = key.height + 4;
   for (const example of examples) {
     const drawn = drawExample(example, width, colors, name !== "");
-    const words = [example.sentence.name, name === "" ? "" : answerText(example)]
+    const words = [name === "" ? "" : answerText(example), example.sentence.name]
       .filter(Boolean)
       .join(" \u00b7 ");
     parts.push(
-      text(0, y + 11, fitText(words, 11, width), { size: 11, fill: colors.muted }),
+      ticked(0, y + 11, fitText(words, 11, width), { size: 11, fill: colors.muted }),
       place(0, y + 14, drawn.svg),
     );
     y += drawn.height + 22;

@@ -130,9 +130,9 @@ function share(value: number): string {
 }
 
 /** The best fixed offset in words; empty where there is none. */
-export function baselineText({ baseline, best, offset }: ProbeRow): string {
+export function baselineText({ baseline, offset }: ProbeRow): string {
   const accuracy = share(baseline);
-  return accuracy && best ? `${accuracy} at ${offsetText(offset)}` : accuracy;
+  return accuracy && `${accuracy} at ${offsetText(offset)}`;
 }
 
 export function strongestText({ strongest, strongest_accuracy }: ProbeRow): string {
@@ -180,7 +180,7 @@ function columnsOf(document: ProbeDocument, rows: readonly RowView[], kinds: boo
     },
     {
       key: "baseline",
-      title: rows.some(({ row }) => row.best) ? "fixed offset" : "baseline",
+      title: "fixed offset",
       kind: "number",
       value: ({ row }) => measured(row.baseline),
       text: ({ row }) => baselineText(row),
@@ -325,7 +325,7 @@ export function factsOf(data: ProbeData, shown: Shown): string {
   const parts = [
     head && Number.isFinite(own) ? `${headLabel(head, data.kinds)} ${formatPercent(own)}` : "",
     `${row.best ? `best head ${headLabel(row.best, data.kinds)} ` : ""}${intervalText(row.accuracy)}, n = ${row.n}`,
-    baselineText(row) && `${row.best ? "best fixed offset" : "baseline"} ${baselineText(row)}`,
+    baselineText(row) && `best fixed offset ${baselineText(row)}`,
     row.strongest && `strongest other baseline ${strongestText(row)}`,
   ];
   return parts.filter(Boolean).join("; ");
@@ -342,7 +342,7 @@ export function subtitleOf(data: ProbeData): string {
   const good = rows.filter(({ verdict_good }) => verdict_good).length;
   const judged = rows.some(({ verdict }) => verdict !== "");
   const counts = [
-    rows.length > 0 ? `${counted(rows.length, "row")}${judged ? `, ${good} marked \u2713` : ""}` : "",
+    rows.length > 0 ? `${counted(rows.length, "row")}${judged ? `, ${good} pass` : ""}` : "",
     data.heads.length > 0 ? counted(data.heads.length, "head") : "",
     trees.length > 0 ? `${counted(trees.length, "example tree")}` : "",
   ];
@@ -350,11 +350,7 @@ export function subtitleOf(data: ProbeData): string {
 }
 
 /** The two ticks of the rows' bars; empty where no row has one. */
-export function tickNames(data: ProbeData): readonly [string, string] {
-  const keys = new Map(data.columns.map(({ key, title }) => [key, title]));
-  const first = keys.get("baseline") ?? "";
-  return [
-    first === "fixed offset" ? "best fixed offset" : first,
-    keys.has("strongest") ? "strongest other baseline" : "",
-  ];
+export function tickNames({ columns }: ProbeData): readonly [string, string] {
+  const has = (key: string): boolean => columns.some((column) => column.key === key);
+  return [has("baseline") ? "best fixed offset" : "", has("strongest") ? "strongest other baseline" : ""];
 }

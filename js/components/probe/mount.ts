@@ -47,6 +47,8 @@ export interface ProbeEvents {
 
 const FALLBACK_WIDTH = 720;
 const SCORE_BAR = 260;
+/** Pixels that names and numbers beside a score's bar like to have. */
+const SCORE_TEXT = 380;
 
 export function mount(
   parent: HTMLElement,
@@ -121,15 +123,16 @@ export function mount(
 
   let scored: readonly unknown[] = [];
   function showScores(shown: ProbeData, theme: Theme): void {
-    const inputs = [shown, theme];
+    const width = Math.max(80, Math.min(SCORE_BAR, available - SCORE_TEXT));
+    const inputs = [shown, theme, width];
     if (inputs.every((input, at) => Object.is(input, scored[at]))) return;
     scored = inputs;
     const all = shown.document.scores;
     scores.hidden = all.length === 0;
     const lines = all.map(({ name, accuracy, control: hollow }) => {
       const bar = h("div", { "aria-hidden": "true" });
-      const drawn = drawBar(accuracy, Number.NaN, Number.NaN, hollow, SCORE_BAR, palette(theme));
-      paint(bar, drawing(SCORE_BAR, BAR_HEIGHT, drawn));
+      const drawn = drawBar(accuracy, Number.NaN, Number.NaN, hollow, width, palette(theme));
+      paint(bar, drawing(width, BAR_HEIGHT, drawn));
       return h(
         "tr",
         { "data-control": String(hollow) },

@@ -269,11 +269,13 @@ describe("the picture", () => {
 
   it("tells right from wrong by a mark and by the line, not by colour alone", () => {
     const svg = draw(spansDocument(), OPTIONS).svg;
-    expect(svg).toContain("\u2713 right");
-    expect(svg).toContain("\u2717 points at \u201cstreet\u201d");
+    expect(svg).toContain(">right \u00b7 a bakery</text>");
+    expect(svg).toContain(">points at \u201cstreet\u201d \u00b7 a bakery</text>");
     const nowhere = draw({ ...spansDocument(), head: ["encoder", 0, 0] }, OPTIONS).svg;
-    expect(nowhere).toContain("\u2717 points at no word");
-    expect(nowhere).not.toContain("\u2713 right");
+    expect(nowhere).toContain(">points at no word \u00b7 a bakery</text>");
+    expect(nowhere).not.toContain(">right \u00b7");
+    const crosses = (text: string) => text.split("m0-6.4l-6 6.4").length - 1;
+    expect([crosses(svg), crosses(nowhere)]).toEqual([1, 3]);
     const dashed = (text: string) => text.split("stroke-dasharray").length;
     expect(dashed(nowhere)).toBeGreaterThan(dashed(svg));
   });
@@ -344,8 +346,8 @@ describe("alive", () => {
     const said = (head: number) =>
       examplesOf(data, 8, head).map(({ sentence, predicted, right }) =>
         right
-          ? `${sentence.name} \u00b7 \u2713 right`
-          : `${sentence.name} \u00b7 \u2717 points at \u201c${sentence.words[predicted]}\u201d`,
+          ? `\u2713 right \u00b7 ${sentence.name}`
+          : `\u2717 points at \u201c${sentence.words[predicted]}\u201d \u00b7 ${sentence.name}`,
       );
     expect(answers()).toEqual(said(shownOf(data, 8, [], 0).head));
     const cell = found(el, '.hw-probe-detail [role="gridcell"][data-layer="0"][data-head="1"]');

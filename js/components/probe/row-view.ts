@@ -95,7 +95,7 @@ export function rowDetail(selected: (heads: readonly HeadRef[]) => void): RowDet
   }
 
   function itemOf(example: Example, label: string, picture: HTMLElement): HTMLElement {
-    const words = [example.sentence.name, label === "" ? "" : answerText(example)]
+    const words = [label === "" ? "" : answerText(example), example.sentence.name]
       .filter(Boolean)
       .join(" \u00b7 ");
     const title = example.sentence.words.join(" ");
