@@ -1,25 +1,20 @@
 """Do two measurements agree on which heads matter? A point is a head (Hao et al. 2021, figure 4)."""
 
-import threading
 from typing import Any
 
 import ipywidgets
-import numpy as np
 import traitlets as t
-from numpy.typing import NDArray
 
 from headwidgets.errors import InputError
-from headwidgets.scores import KIND_ORDER, Head, HeadScores
-from headwidgets.widgets.boxes import HeadBox
+from headwidgets.scores import Head, HeadScores
 from headwidgets.widgets.grid import HeadGrid, shown_unit
-from headwidgets.widgets.heads import Heads, Shapes, to_wire
-from headwidgets.widgets.linking import follow
+from headwidgets.widgets.heads import Shapes
+from headwidgets.widgets.points import PointBox, expect_grid
 
 MODES = ("brush", "hover", "pan")
-_MODE_NAMES = {"brush": "select a region", "hover": "point at heads", "pan": "pan and zoom"}
 
 
-class ImportanceScatter(HeadBox):
+class ImportanceScatter(PointBox):
     """Two scores of the same heads against each other, with r and its interval, linked to a grid of the heads.
 
     Drag a rectangle to choose heads; they are marked in the grid, and heads chosen there are marked here. In the mode
@@ -31,7 +26,6 @@ class ImportanceScatter(HeadBox):
         >>> scatter.correlation; scatter.selected
     """
 
-    selected: Any = Heads(help="Chosen heads, the first one leads.")
     mode = t.Enum(MODES, "brush", help="What the pointer does: brush, hover or pan.")
 
     def __init__(
@@ -71,108 +65,34 @@ class ImportanceScatter(HeadBox):
         self.correlation = _correlation(scores_a, scores_b, names=names, kind=kind, seed=seed, samples=samples)
         units = dict(zip(("x_unit", "y_unit"), map(shown_unit, self.correlation.scores), strict=True))
         self._current = {**self.correlation.document(), **units, "title": title}
-        self._heads = [Head(KIND_ORDER[k], int(layer), int(index)) for k, layer, index in self._current["heads"]]
-        self._place = {head: place for place, head in enumerate(self._heads)}
+        self._place_heads()
         self.shapes = _shapes(self.correlation.scores, {head.kind for head in self._heads})
-        self._setting = threading.local()
-        self._by_hover = False
-        self.grid: HeadGrid | None = grid if isinstance(grid, HeadGrid) else None
-        self._own_grid = grid is True
-        if self._own_grid:
+        self.grid = expect_grid(grid)
+        own = grid is True
+        if own:
             self.grid = HeadGrid(_named(self.correlation, self.shapes), theme=theme)
-        elif self.grid is None and grid is not False:
-            raise InputError(f"grid is True, False or a HeadGrid, got {type(grid).__name__}")
         from headwidgets.widgets.scatter_figure import ScatterFigure
 
         self._figure: Any = ScatterFigure(self._current)
-        self._switch = ipywidgets.ToggleButtons(
-            options=[(_MODE_NAMES[mode], mode) for mode in MODES],
-            value=options.get("mode", "brush") if options.get("mode") in MODES else "brush",
-            tooltips=[
-                "Drag a rectangle over points",
-                "The head under the pointer; a click keeps it, Ctrl and a click adds",
-                "Drag to move, wheel to zoom",
-            ],
-            style={"button_width": "auto"},
-        )
+        switch = self._switch_of(MODES, options.get("mode"))
         row = ipywidgets.HBox(
-            [self._figure.figure, *([self.grid] if self._own_grid else [])],
+            [self._figure.figure, *([self.grid] if own else [])],
             layout={"flex_flow": "row wrap", "align_items": "center"},
         )
         heading = ipywidgets.HTML(self._figure.heading(self._current))
-        super().__init__([heading, self._switch, row], **options)
-        self._connect()
+        super().__init__([heading, switch, row], **options)
+        self._connect(switch)
         if selected:
             self.selected = selected
 
-    def _connect(self) -> None:
-        if self.grid is not None:
-            follow(self.grid, self, "selected", self._links, back=True)
-        self.observe(self._selected_set, "selected")
-        self.observe(self._mode_set, "mode")
-        self._switch.observe(self._switched, "value")
-        self._figure.on_select(self._points_chosen)
-        self._figure.on_hover(self._point_hovered)
-        self._figure.set_mode(self.mode)
-        self._selected_set({"new": self.selected})
-
-    # ---- who chose what
-
-    def _selected_set(self, change: Any) -> None:
-        """Mark the chosen heads; those that have no point are chosen all the same."""
-        if self._figure is None or getattr(self._setting, "figure", False):
-            return
-        self._by_hover = False
-        self._figure.select([self._place[head] for head in change["new"] if head in self._place])
-
-    def _points_chosen(self, places: NDArray[np.int64]) -> None:
-        """The browser brushed or clicked."""
-        heads = [self._heads[place] for place in places]
-        if set(heads) == {head for head in self.selected if head in self._place}:
-            return
+    def _ranked(self, heads: list[Head]) -> list[Head]:
+        """Those that matter most lead."""
         y = self._current["y"]
-        heads.sort(key=lambda head: -float(y[self._place[head]]))  # those that matter most lead
-        self._choose(tuple(heads), by_hover=False)
-
-    def _point_hovered(self, place: int) -> None:
-        """The pointer is on a point: it is chosen while nothing else is."""
-        if self.mode != "hover" or not 0 <= place < len(self._heads):
-            return
-        if self._by_hover or not self.selected:
-            self._choose((self._heads[place],), by_hover=True)
-
-    def _choose(self, heads: tuple[Head, ...], *, by_hover: bool) -> None:
-        self._setting.figure = not by_hover  # brushing has marked the points already
-        try:
-            self.selected = heads
-        finally:
-            self._setting.figure = False
-        self._by_hover = by_hover and bool(heads)
-
-    def _switched(self, change: Any) -> None:
-        self.mode = change["new"]
-
-    def _mode_set(self, change: Any) -> None:
-        self._switch.value = change["new"]
-        if self._figure is not None:
-            self._figure.set_mode(change["new"])
-
-    # ---- what is kept
-
-    def picture(self) -> dict[str, Any]:
-        """Return the scatter document with the heads chosen now."""
-        return {**self._current, "selected": to_wire(self.selected)}
+        return sorted(heads, key=lambda head: -float(y[self._place[head]]))
 
     def summary(self) -> str:
         """Return one line: r with its interval."""
         return f"ImportanceScatter({self.correlation}; {len(self.selected)} selected)"
-
-    def close(self) -> None:
-        """Take everything from the page; a grid that was given stays."""
-        figure, self._figure = self.__dict__.get("_figure"), None
-        if figure is not None:
-            figure.close()
-        super().close()
 
 
 def _correlation(first: Any, second: Any, **options: Any) -> Any:

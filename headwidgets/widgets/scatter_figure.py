@@ -1,7 +1,6 @@
 """The live scatter: a bqplot figure with brush, hover, pan and zoom."""
 
 import html
-from collections.abc import Callable
 from typing import Any
 
 import bqplot
@@ -9,25 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwidgets.widgets.curve import GRID, INK, LINE, UPRIGHT
+from headwidgets.widgets.points_figure import FONT, SELECTED, PointFigure, point_names
 
-SELECTED = "#e0559b"
 _FAINT_LINE = "rgba(59, 142, 194, 0.35)"
 _MARKERS = ("circle", "square", "triangle-up")
 _MOST_BARS = 200
-_FONT = 'Helvetica, Arial, "Liberation Sans", sans-serif'
 
 
-class ScatterFigure:
+class ScatterFigure(PointFigure):
     """Points with error bars, and who chose what in the browser."""
 
     def __init__(self, document: dict[str, Any]) -> None:
+        super().__init__()
         x, y = (np.asarray(document[axis], dtype=np.float64) for axis in ("x", "y"))
         self._n = len(x)
         self._scales = {
             "x": bqplot.LinearScale(allow_padding=False, **_span(x, document["x_error"], self._n)),
             "y": bqplot.LinearScale(allow_padding=False, **_span(y, document["y_error"], self._n)),
         }
-        names = _point_names(document["heads"])
+        names = point_names(document["heads"])
         self._bars = bqplot.Lines(
             **_bars(document),
             scales=self._scales,
@@ -43,7 +42,6 @@ class ScatterFigure:
             ),
         ]
         kinds = np.asarray(document["heads"])[:, 0]
-        self._points = []
         for kind in np.unique(kinds):
             places = np.flatnonzero(kinds == kind)
             tooltip = bqplot.Tooltip(fields=["name", "x", "y"], labels=["head", *_tooltip_names(document)])
@@ -62,12 +60,12 @@ class ScatterFigure:
                 tooltip=tooltip,
                 interactions={"hover": "tooltip", "click": "select"},
             )
-            self._points.append((places, mark))
+            self._follow(places, mark)
         marks = [mark for _, mark in self._points]
-        self._brush = bqplot.interacts.BrushSelector(
+        self._tools["brush"] = bqplot.interacts.BrushSelector(
             x_scale=self._scales["x"], y_scale=self._scales["y"], marks=marks, color=SELECTED
         )
-        self._pan = bqplot.PanZoom(scales={"x": [self._scales["x"]], "y": [self._scales["y"]]})
+        self._tools["pan"] = bqplot.PanZoom(scales={"x": [self._scales["x"]], "y": [self._scales["y"]]})
         self.figure = bqplot.Figure(
             marks=[self._bars, *marks],
             axes=self._axes,
@@ -86,7 +84,6 @@ class ScatterFigure:
         self.figure.layout.max_width = "100%"
         self.figure.layout.height = "420px"
         self.figure.layout.flex = "1 1 420px"
-        self._setting = False
 
     @staticmethod
     def heading(document: dict[str, Any]) -> str:
@@ -110,62 +107,12 @@ class ScatterFigure:
             "choose heads in the grid.</span>"
         )
         body = "<br>".join(lines)
-        return f"<div style='font:13px/1.5 {_FONT};color:var(--jp-ui-font-color1, inherit)'>{body}</div>"
-
-    def on_select(self, chosen: Callable[[NDArray[np.int64]], None]) -> None:
-        """Tell which points the browser selects, as numbers of points."""
-
-        def told(_: Any) -> None:
-            if not self._setting:
-                chosen(self.selected)
-
-        for _, mark in self._points:
-            mark.observe(told, "selected")
-
-    def on_hover(self, hovered: Callable[[int], None]) -> None:
-        """Tell on which point the pointer is."""
-        for places, mark in self._points:
-
-            def told(_: Any, content: Any, places: NDArray[np.int64] = places) -> None:
-                data = content.get("data") or {}
-                index = data.get("index")
-                if isinstance(index, int) and 0 <= index < len(places):
-                    hovered(int(places[index]))
-
-            mark.on_hover(told)
-
-    @property
-    def selected(self) -> NDArray[np.int64]:
-        """Numbers of the selected points."""
-        found = [np.empty(0, dtype=np.int64)]
-        for places, mark in self._points:
-            if mark.selected is not None:
-                own = np.asarray(mark.selected, dtype=np.int64).ravel()
-                found.append(places[own[(own >= 0) & (own < len(places))]])
-        return np.concatenate(found)
-
-    def select(self, wanted: list[int]) -> None:
-        """Mark points."""
-        self._setting = True
-        try:
-            for places, mark in self._points:
-                own = np.flatnonzero(np.isin(places, wanted))
-                # other marks fade too, although none of theirs is chosen
-                mark.selected = own if len(own) or wanted else None
-        finally:
-            self._setting = False
-
-    def set_mode(self, mode: str) -> None:
-        """What the pointer does: ``brush``, ``hover`` or ``pan``."""
-        self.figure.interaction = {"brush": self._brush, "pan": self._pan}.get(mode)
+        return f"<div style='font:13px/1.5 {FONT};color:var(--jp-ui-font-color1, inherit)'>{body}</div>"
 
     def close(self) -> None:
         """Take the figure and everything in it from the page."""
-        tooltips = [mark.tooltip for _, mark in self._points]
-        for part in (
-            *(self._bars, *(mark for _, mark in self._points), *tooltips),
-            *(*self._axes, *self._scales.values(), self._brush, self._pan, self.figure),
-        ):
+        super().close()
+        for part in (self._bars, *self._axes, *self._scales.values()):
             part.close()
 
 
@@ -185,13 +132,6 @@ def _axis_title(document: dict[str, Any], axis: str) -> str:
 
 def _tooltip_names(document: dict[str, Any]) -> list[str]:
     return [_axis_title(document, "x"), _axis_title(document, "y")]
-
-
-def _point_names(heads: Any) -> list[str]:
-    rows = np.asarray(heads)
-    kinds = ("encoder", "decoder", "cross")
-    several = len(np.unique(rows[:, 0])) > 1
-    return [(f"{kinds[kind]}." if several else "") + f"L{layer}H{index}" for kind, layer, index in rows.tolist()]
 
 
 def _span(values: NDArray[np.float64], errors: Any, n: int) -> dict[str, float]:

@@ -117,10 +117,10 @@ def test_hovering_chooses_until_a_click_keeps():
 
 def test_the_mode_is_what_the_pointer_does():
     scatter = scatter_of()
-    assert scatter._figure.figure.interaction is scatter._figure._brush
+    assert scatter._figure.figure.interaction is scatter._figure._tools["brush"]
     scatter._switch.value = "pan"
     assert scatter.mode == "pan"
-    assert scatter._figure.figure.interaction is scatter._figure._pan
+    assert scatter._figure.figure.interaction is scatter._figure._tools["pan"]
     scatter.mode = "hover"
     assert scatter._switch.value == "hover"
     assert scatter._figure.figure.interaction is None
@@ -190,7 +190,7 @@ def test_closing_takes_everything_from_the_page():
     scatter.close()
     assert scatter.grid.comm is None
     assert figure.figure.comm is None
-    assert all(part.comm is None for part in (figure._brush, figure._pan, figure._bars, figure._points[0][1]))
+    assert all(part.comm is None for part in (*figure._tools.values(), figure._bars, figure._points[0][1]))
     assert scatter.summary().startswith("ImportanceScatter(r = ")
 
 
