@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headwidgets.errors import InputError
+from headwidgets.text.treebank import Treebank
 
 Text: TypeAlias = "str | list[str] | tuple[str | list[str], str | list[str]]"
 """A sentence; a list of words already split; or a pair of either as a tuple."""
@@ -108,10 +109,11 @@ _SINGLES = ("text", "sentence", "tokens", "words")
 
 
 def as_texts(texts: Any, column: str | tuple[str, ...] | None = None) -> list[Any]:
-    """A list of texts from whatever a user has: one text, a list, or a `datasets.Dataset` with named columns.
+    """A list of texts from whatever a user has: one text, a list, a treebank, or a `datasets.Dataset` with columns.
 
     Args:
-        texts: A text (str), a pair (tuple), a list (or another ordered collection) of texts, or a dataset.
+        texts: A text (str), a pair (tuple), a list (or another ordered collection) of texts, a `Treebank` (the texts
+            of its sentences), or a dataset.
         column: Of a dataset: the column of texts or words, two columns for pairs; ``a.b`` is a field of a column. By
             default the usual names (text, sentence, tokens, sentence1 and sentence2, premise and hypothesis, ...).
 
@@ -120,6 +122,8 @@ def as_texts(texts: Any, column: str | tuple[str, ...] | None = None) -> list[An
     """
     if isinstance(texts, (str, tuple)):
         return [texts]
+    if isinstance(texts, Treebank):
+        texts = texts.texts
     names = getattr(texts, "column_names", None)
     if isinstance(names, dict):
         raise InputError(f"expected texts, got a dictionary of datasets: choose one of {', '.join(map(str, texts))}")

@@ -45,7 +45,7 @@ class Skipped:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Placed:
     """The sentences of a treebank that a model can be asked about.
 
@@ -69,6 +69,10 @@ class Placed:
 
     def __len__(self) -> int:
         return len(self.sentences)
+
+    def __repr__(self) -> str:
+        total = len(self.sentences) + len(self.skipped)
+        return " ".join([f"Placed({len(self)} of {total} sentences, {self.words} words)", *self.notes()])
 
     def notes(self) -> list[str]:
         """What was left out, in sentences."""

@@ -150,6 +150,7 @@ def test_words_of_another_script_are_counted():
         "4 of 5 words are nothing but unknown tokens.",
         "The tokenizer does not know this script: what heads do here says little about its words.",
     ]
+    assert repr(placed) == " ".join(["Placed(2 of 2 sentences, 5 words)", *placed.notes()])
     assert not place(model(tokenizer()), [flat("the", "cat")]).notes()
 
 

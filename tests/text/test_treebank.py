@@ -6,6 +6,7 @@ import pytest
 
 import headwidgets as hw
 from headwidgets.text.conllu import parse_text
+from headwidgets.text.examples import as_texts
 from headwidgets.text.treebank import Mention, Sentence, Treebank, Word
 from headwidgets.text.writing import conllu
 from tests.text.conllu_fixtures import CATS, CONTINUOUS, MULTIWORD, mentions
@@ -96,6 +97,12 @@ def test_the_fingerprint_knows_words_trees_and_mentions_only():
         assert Treebank((other,)).fingerprint != tb.fingerprint
     assert treebank(CATS + CONTINUOUS).fingerprint != treebank(CONTINUOUS + CATS).fingerprint
     assert len(tb.fingerprint) == 32
+
+
+def test_it_works_in_place_of_texts():
+    assert as_texts(treebank()) == treebank().texts
+    with pytest.raises(hw.InputError, match="at least one text"):
+        as_texts(Treebank(()))
 
 
 # ---- written back ------------------------------------------------------------------------------------------
