@@ -37,6 +37,9 @@ _HOMES = {
     "Interval": "headwidgets.scores",
     "Job": "headwidgets.jobs",
     "Knockout": "headwidgets.pruning",
+    "Link": "headwidgets.probing",
+    "LinkExample": "headwidgets.probing",
+    "Links": "headwidgets.probing",
     "MemoryLimitError": "headwidgets.errors",
     "NormMaps": "headwidgets.models.norms",
     "Patching": "headwidgets.attribution",
@@ -107,6 +110,9 @@ if TYPE_CHECKING:
     from headwidgets.patterns import PatternSummary as PatternSummary
     from headwidgets.patterns.alike import HeadDistances as HeadDistances
     from headwidgets.probing import Frequencies as Frequencies
+    from headwidgets.probing import Link as Link
+    from headwidgets.probing import LinkExample as LinkExample
+    from headwidgets.probing import Links as Links
     from headwidgets.probing import PositionalHeads as PositionalHeads
     from headwidgets.probing import RareWords as RareWords
     from headwidgets.probing import RolesAfter as RolesAfter
