@@ -131,6 +131,7 @@ _SOURCES = {
     "both": ("vig2020", "meng2022", "nanda2023", "syed2023"),
     "induction": ("olsson2022",),
     "rare-words": ("voita2019",),
+    "coreference": ("clark2019",),
     "positional": ("voita2019",),
     "syntactic": ("voita2019", "clark2019"),
     "patterns": ("clark2019",),

@@ -8,6 +8,7 @@ from typing import Any
 from headwidgets.errors import InputError, UnsupportedError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.model import HeadModel, expect_model
+from headwidgets.probing.adapting import adapted
 from headwidgets.probing.linking.examples import Link, LinkExample
 from headwidgets.probing.linking.result import Links
 from headwidgets.probing.links import links
@@ -159,7 +160,7 @@ def alignment(
             f"{type(model.model).__name__} has no cross-attention: word alignment is measured on encoder-decoders"
         )
     baselines = {"same place": same_place, "same string": same_string, **options.pop("baselines", {})}
-    return links(
+    found = links(
         model,
         alignment_examples(pairs, alignments, relations=relations),
         choose=None if choose is None else alignment_examples(*choose),
@@ -172,6 +173,7 @@ def alignment(
         cancel=cancel,
         **options,
     )
+    return adapted(found, "alignment", written=bool(options.get("written", False)))
 
 
 def same_place(example: LinkExample, link: Link) -> int | None:

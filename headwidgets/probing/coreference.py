@@ -1,7 +1,6 @@
 """Which head finds what a mention refers back to? (Clark et al. 2019, section 4.3)"""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from headwidgets.errors import InputError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.model import HeadModel, expect_model
+from headwidgets.probing.adapting import adapted
 from headwidgets.probing.coreferring.instances import Instances, instances
 from headwidgets.probing.coreferring.windows import windows
 from headwidgets.probing.linking.examples import Direction, Link, LinkExample
@@ -84,7 +84,7 @@ def coreference(
         cancel=cancel,
         **options,
     )
-    return replace(found, notes=(*notes, *found.notes))
+    return adapted(found, "coreference", notes, window=int(window), singletons=bool(singletons))
 
 
 def _given(data: Any, choose: Any) -> list[tuple[Any, str]]:

@@ -10,6 +10,7 @@ from typing import Any
 from headwidgets.errors import InputError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.model import HeadModel, expect_model
+from headwidgets.probing.adapting import adapted
 from headwidgets.probing.linking.examples import Direction, Link, LinkExample
 from headwidgets.probing.linking.result import Links
 from headwidgets.probing.links import links
@@ -210,7 +211,7 @@ def relations(
         examples = relation_examples(given, directed=directed, marks=marks)
         splits.append(tagged(examples, pipeline, cancel=cancel) if pipeline is not None else examples)
     labels: dict[Direction, str] = {"forward": "first to second", "backward": "second to first"}
-    return links(
+    found = links(
         model,
         splits[0],
         choose=splits[1] if len(splits) > 1 else None,
@@ -222,6 +223,7 @@ def relations(
         cancel=cancel,
         **options,
     )
+    return adapted(found, "relations", directed=bool(directed), marks=" ".join(marks) if marks else None)
 
 
 def tagged(examples: Sequence[LinkExample], pipeline: Any, *, cancel: Cancel | None = None) -> list[LinkExample]:
