@@ -29,6 +29,7 @@ _HOMES = {
     "Head": "headwidgets.scores",
     "HeadDistances": "headwidgets.patterns.alike",
     "HeadGrid": "headwidgets.widgets",
+    "HeadMap": "headwidgets.widgets",
     "HeadModel": "headwidgets.models",
     "HeadScores": "headwidgets.scores",
     "HeadwidgetsError": "headwidgets.errors",
@@ -135,6 +136,7 @@ if TYPE_CHECKING:
     from headwidgets.widgets import CurveView as CurveView
     from headwidgets.widgets import Explorer as Explorer
     from headwidgets.widgets import HeadGrid as HeadGrid
+    from headwidgets.widgets import HeadMap as HeadMap
     from headwidgets.widgets import ImportanceScatter as ImportanceScatter
     from headwidgets.widgets import ProbeView as ProbeView
     from headwidgets.widgets import PruningExplorer as PruningExplorer

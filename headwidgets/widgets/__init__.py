@@ -5,6 +5,7 @@ from headwidgets.widgets.attribution import AttributionView
 from headwidgets.widgets.curves import CurveView
 from headwidgets.widgets.explorer import Explorer, explore
 from headwidgets.widgets.grid import HeadGrid
+from headwidgets.widgets.headmap import HeadMap
 from headwidgets.widgets.probe import ProbeView
 from headwidgets.widgets.pruning import PruningExplorer
 from headwidgets.widgets.scatter import ImportanceScatter
@@ -18,6 +19,7 @@ __all__ = [
     "CurveView",
     "Explorer",
     "HeadGrid",
+    "HeadMap",
     "ImportanceScatter",
     "ProbeView",
     "PruningExplorer",

@@ -17,10 +17,13 @@ const NAMES: Readonly<Record<string, string>> = {
   curves: "CurvesDocument",
   triggers: "TriggersDocument",
   patterns: "PatternsDocument",
+  headmap: "HeadMapDocument",
   probe: "ProbeDocument",
   dashboard: "DashboardDocument",
   scores: "ScoresFile",
   "attribution-result": "AttributionFile",
+  distances: "DistancesFile",
+  roles: "RolesFile",
 };
 
 function shown(value: unknown): string {
