@@ -45,6 +45,7 @@ _HOMES = {
     "NormMaps": "headwidgets.models.norms",
     "Patching": "headwidgets.attribution",
     "PatternSummary": "headwidgets.patterns",
+    "PatternView": "headwidgets.widgets",
     "PositionalHeads": "headwidgets.probing",
     "Probe": "headwidgets.probing.probe.trained",
     "ProbeEvaluation": "headwidgets.probing.probe.evaluation",
@@ -138,6 +139,7 @@ if TYPE_CHECKING:
     from headwidgets.widgets import HeadGrid as HeadGrid
     from headwidgets.widgets import HeadMap as HeadMap
     from headwidgets.widgets import ImportanceScatter as ImportanceScatter
+    from headwidgets.widgets import PatternView as PatternView
     from headwidgets.widgets import ProbeView as ProbeView
     from headwidgets.widgets import PruningExplorer as PruningExplorer
     from headwidgets.widgets import TriggerTable as TriggerTable

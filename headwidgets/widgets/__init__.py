@@ -6,6 +6,7 @@ from headwidgets.widgets.curves import CurveView
 from headwidgets.widgets.explorer import Explorer, explore
 from headwidgets.widgets.grid import HeadGrid
 from headwidgets.widgets.headmap import HeadMap
+from headwidgets.widgets.patterns import PatternView
 from headwidgets.widgets.probe import ProbeView
 from headwidgets.widgets.pruning import PruningExplorer
 from headwidgets.widgets.scatter import ImportanceScatter
@@ -21,6 +22,7 @@ __all__ = [
     "HeadGrid",
     "HeadMap",
     "ImportanceScatter",
+    "PatternView",
     "ProbeView",
     "PruningExplorer",
     "TriggerTable",

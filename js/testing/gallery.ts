@@ -17,6 +17,7 @@ import type {
 import { curvesDocument, scatterDocument } from "./charts.js";
 import { GRIDS } from "./grids.js";
 import { HEADMAPS } from "./headmaps.js";
+import { PATTERNS } from "./patterns.js";
 import { PROBES } from "./probes.js";
 import * as texts from "./texts.js";
 import { TREES } from "./trees.js";
@@ -106,6 +107,7 @@ export const fixtures: Readonly<Record<string, () => Document>> = {
   "triggers-many": triggersMany,
   "triggers-hostile": triggersHostile,
   ...HEADMAPS,
+  ...PATTERNS,
   ...PROBES,
   dashboard: () => ({
     schema: 1,

@@ -5,12 +5,12 @@ import { type DrawOptions, frame, type Picture, provenanceNote } from "../../mar
 import { bandLabels, linearScale } from "../../marks/scale.js";
 import { el, line, num, text } from "../../marks/svg.js";
 import { fitText, measure, wrap } from "../../marks/text.js";
-import { categories } from "../../theme/categories.js";
 import { type Palette, palette } from "../../theme/palette.js";
 import type { Buffer } from "../../wire/decode.js";
 import type { HeadRef, PatternsDocument } from "../../wire/types.js";
 import { headKey } from "../grid/selection.js";
 import { shapePath } from "../headmap/shapes.js";
+import { headColor } from "../maps/labels.js";
 import { headName } from "../points/model.js";
 import { namer } from "../points/names.js";
 import {
@@ -35,8 +35,6 @@ const MOST_WIDTH = 860;
 const MOST_NAMES = 12;
 /** Points that have an outline of their own; more of them are small squares on whole pixels. */
 const MOST_OUTLINES = 2500;
-/** Dark enough on white and light enough on the dark theme; told apart by shape too. */
-const ORDER = [0, 8, 2, 3, 6, 10, 1, 9];
 
 export interface PatternsPicture {
   readonly width: number;
@@ -50,7 +48,7 @@ export interface PatternsPicture {
 }
 
 function colourOf(series: number, colours: Palette): string {
-  return categories(colours.name)[ORDER[series % ORDER.length] ?? 0] ?? colours.ink;
+  return headColor(series, colours.name);
 }
 
 function radiusFor(count: number): number {

@@ -1,6 +1,6 @@
 /** Layer curves without a kernel: they keep their own selection and chart. */
 
-import type { PatternsDocument, HeadRef } from "../../wire/types.js";
+import type { HeadRef, PatternsDocument } from "../../wire/types.js";
 import type { Component, StaticProps } from "../component.js";
 import { mount } from "./mount.js";
 
