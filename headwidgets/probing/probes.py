@@ -1,5 +1,6 @@
 """Do heads taken together know the syntax? A parser over frozen attention, with a handful of numbers per head."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,6 +32,8 @@ from headwidgets.text.placing import Placed, PlacedSentence, place
 from headwidgets.text.treebank import Treebank
 
 _RATES: dict[Features, float] = {"attention": 0.05, "attention+embeddings": 0.005}
+_SEEN = 6000
+"""Sentences that a scorer should see, repeated ones too."""
 DISTANCES = "distances"
 DISTANCES_WORDS = "distances + embeddings"
 PAIRS = "hidden layer over embeddings and distance"
@@ -47,7 +50,7 @@ def train_probe(
     seeds: int = 3,
     controls: bool = True,
     random: int = 3,
-    epochs: int = 3,
+    epochs: int | None = None,
     rate: float | None = None,
     subtypes: bool = False,
     limit: int | None = None,
@@ -80,7 +83,8 @@ def train_probe(
             sentences and other control tasks.
         controls: Train the controls.
         random: Draws of random weights, each a pass over the treebank of its own; 0 for none.
-        epochs: Passes over the treebank.
+        epochs: Passes over the treebank. By default three, and up to 30 where it has fewer than 2,000 sentences, so
+            that scorers see 6,000 in all.
         rate: Of learning at the start; it falls to 0. 0.05 for attention, 0.005 with embeddings by default.
         subtypes: Keep subtypes of relations in the tables (``nsubj:pass``).
         limit: Leave out sentences of more words, here and in evaluation.
@@ -103,9 +107,9 @@ def train_probe(
     expect_model(model)
     if features not in FEATURES:
         raise InputError(f"expected features= as {' or '.join(map(repr, FEATURES))}, got {features!r}")
-    for name, value, least in (("seeds", seeds, 1), ("random", random, 0), ("epochs", epochs, 1)):
+    for name, value, least in (("seeds", seeds, 1), ("random", random, 0)):
         _whole(name, value, least)
-    for name, given in (("width", width), ("limit", limit)):
+    for name, given in (("width", width), ("limit", limit), ("epochs", epochs)):
         if given is not None:
             _whole(name, given, 1)
     if features == "attention" and embeddings is not None:
@@ -114,6 +118,7 @@ def train_probe(
     rate = _RATES[features] if rate is None else rate
     sentences = with_trees(treebank, "the treebank to train on")
     placed = place(model, sentences, limit=limit)
+    epochs = max(3, min(30, math.ceil(_SEEN / len(placed)))) if epochs is None else epochs
     vectors = WordVectors(model, embeddings) if features == "attention+embeddings" else None
     lens = vectors.lens(placed.sentences, width) if vectors is not None else None
     draws = random if controls else 0

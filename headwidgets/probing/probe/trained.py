@@ -91,9 +91,10 @@ class Probe:
 
     def __str__(self) -> str:
         controls = ", ".join(list(self.members)[1:]) or "none"
+        seeds = len(self.members[self.name])
         return (
             f"Probe({self.name} of {len(self.heads)} heads, {self.parameters[self.name]} numbers learned from "
-            f"{self.trained_on[0]} sentences, {len(self.members[self.name])} seeds; controls: {controls})"
+            f"{self.trained_on[0]} sentences, {seeds} {'seed' if seeds == 1 else 'seeds'}; controls: {controls})"
         )
 
     __repr__ = __str__
