@@ -60,6 +60,10 @@ class HeadModel:
         sites = self.sites_of(kind)
         return max(s.layer for s in sites) + 1, max(s.n_heads for s in sites)
 
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{kind} {layers} x {heads}" for kind in self.kinds for layers, heads in [self.shape(kind)])
+        return f"HeadModel({self.name}: {type(self.model).__name__}, layers x heads: {shapes}; {self.device})"
+
     def kv_heads(self, kind: Kind) -> list[list[int]]:
         """By layer, the key/value head that each query head reads from (grouped-query attention); [] where a layer has
         no attention.

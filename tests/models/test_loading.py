@@ -275,3 +275,8 @@ def test_real_models_load_in_silence_and_verify(name, data_folder, capfd):
 def test_an_empty_path_is_not_the_working_folder():
     with pytest.raises(InputError, match="got an empty string"):
         hw.load("")
+
+
+def test_a_model_says_what_it_is():
+    assert "BertModel, layers x heads: encoder 2 x 4; cpu" in repr(tiny.made("bert"))
+    assert "encoder 2 x 4, decoder 2 x 4, cross 2 x 4" in repr(tiny.made("bart"))
