@@ -1,8 +1,9 @@
 """Where are a treebank's words among the model's tokens? Matched by characters; what cannot be matched is listed."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -140,25 +141,55 @@ def _placed(model: Any, sentence: Sentence, limit: int | None, most: int | None)
     side, encoding = encode_side(model.tokenizer, [sentence.text])
     if most is not None and len(side) > most:
         return f"longer than the model's {most} positions: {len(side)}"
-    spans = sorted({word.span for word in sentence.words if word.span[0] < word.span[1]})
-    numbers = with_markers(sentence.text, side.offsets, assign_words(spans, side.offsets, given=True)[1])
-    present = sorted({n for n in numbers if n is not None})
-    if not present:
+    _check(sentence)
+    units, unit_of, n_units = units_of(sentence.text, [word.span for word in sentence.words], side.offsets)
+    if not n_units:
         return "none of its words has a token"
-    rank = {n: i for i, n in enumerate(present)}
-    place_of = {span: rank.get(i) for i, span in enumerate(spans)}
-    for span in spans:
-        if place_of[span] is None:
-            place_of[span] = _shared(span, side.offsets, numbers, rank)
-    units = np.array([-1 if n is None else rank[n] for n in numbers], dtype=np.int64)
     types = encoding.get("token_type_ids")
     known = getattr(model.model.config, "type_vocab_size", 0) or 0
     type_ids = tuple(types) if types is not None and max(types) < known else None
-    unit_of = tuple(place_of.get(word.span) for word in sentence.words)
-    return PlacedSentence(sentence, Example(sentence.text, side, None, type_ids), units, unit_of, len(present))
+    return PlacedSentence(sentence, Example(sentence.text, side, None, type_ids), units, unit_of, n_units)
 
 
-def _shared(span: Span, offsets: Spans, numbers: list[int | None], rank: dict[int, int]) -> int | None:
+def units_of(text: str, spans: Sequence[Span], offsets: Spans) -> tuple[NDArray[np.int64], tuple[int | None, ...], int]:
+    """Which word is each token of, and where is each word?
+
+    Args:
+        text: The source text.
+        spans: Start and end of every word in it, disjoint or the same.
+        offsets: Start and end of every token; None for special tokens.
+
+    Returns:
+        As `PlacedSentence.units`, `PlacedSentence.unit_of` and `PlacedSentence.n_units`.
+    """
+    apart = sorted({span for span in spans if span[0] < span[1]})
+    numbers = with_markers(text, offsets, assign_words(apart, offsets, given=True)[1])
+    rank = {n: i for i, n in enumerate(sorted({n for n in numbers if n is not None}))}
+    place_of: dict[Span, int | None] = {span: rank.get(i) for i, span in enumerate(apart)}
+    for span in apart:
+        if place_of[span] is None:
+            place_of[span] = _shared(span, offsets, numbers, rank)
+    units = np.array([-1 if n is None else rank[n] for n in numbers], dtype=np.int64)
+    return units, tuple(place_of.get(span) for span in spans), len(rank)
+
+
+def _check(sentence: Sentence) -> None:
+    """Sentences may be made by hand."""
+    where = f"sentence {sentence.name!r}"
+    n, length = len(sentence), len(sentence.text)
+    for number, word in enumerate(sentence.words):
+        if not 0 <= word.span[0] <= word.span[1] <= length:
+            raise InputError(f"{where}: word {number} has the span {word.span}, but the text has {length} characters")
+        if word.head is not None and not -1 <= word.head < n:
+            raise InputError(f"{where}: word {number} has the head {word.head}: expected -1 to {n - 1}, or None")
+    for one, two in pairwise(sorted({word.span for word in sentence.words if word.span[0] < word.span[1]})):
+        if two[0] < one[1]:
+            raise InputError(
+                f"{where}: two words have the spans {one} and {two}: expected spans that are apart or the same"
+            )
+
+
+def _shared(span: Span, offsets: Spans, numbers: Sequence[int | None], rank: dict[int, int]) -> int | None:
     """The position of the word that a token with characters of this word was given to, the largest share first."""
     best, place = 0, None
     for own, number in zip(offsets, numbers, strict=True):

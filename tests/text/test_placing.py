@@ -193,6 +193,19 @@ def test_sentences_that_are_too_long_are_listed():
         place(model(tokenizer(), 12), [long])
 
 
+def test_words_made_by_hand_are_checked():
+    def one(*spans):
+        return Sentence(tuple(Word("x", "X", None, "_", span) for span in spans), "the cat", "mine")
+
+    with pytest.raises(hw.InputError, match=r"sentence 'mine': two words have the spans \(0, 5\) and \(4, 7\)"):
+        place(model(tokenizer()), [one((0, 5), (4, 7))])
+    with pytest.raises(hw.InputError, match=r"the span \(4, 8\), but the text has 7 characters"):
+        place(model(tokenizer()), [one((0, 3), (4, 8))])
+    with pytest.raises(hw.InputError, match=r"word 0 has the head 3: expected -1 to 0, or None"):
+        place(model(tokenizer()), [Sentence((Word("the", "X", 3, "x", (0, 3)),), "the")])
+    assert place(model(tokenizer()), [one((4, 7), (0, 3), (4, 7), (2, 2))]).sentences[0].unit_of == (1, 0, 1, None)
+
+
 def test_what_is_no_treebank():
     with pytest.raises(hw.InputError, match="expected a Treebank or its sentences, got a str"):
         place(model(tokenizer()), ["a text"])
