@@ -62,7 +62,8 @@ class HeadModel:
 
     def __repr__(self) -> str:
         shapes = ", ".join(f"{kind} {layers} x {heads}" for kind in self.kinds for layers, heads in [self.shape(kind)])
-        return f"HeadModel({self.name}: {type(self.model).__name__}, layers x heads: {shapes}; {self.device})"
+        names = dict.fromkeys((self.name, type(self.model).__name__))  # without a name of its own it has its class's
+        return f"HeadModel({': '.join(names)}, layers x heads: {shapes}; {self.device})"
 
     def kv_heads(self, kind: Kind) -> list[list[int]]:
         """By layer, the key/value head that each query head reads from (grouped-query attention); [] where a layer has

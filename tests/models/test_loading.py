@@ -278,5 +278,5 @@ def test_an_empty_path_is_not_the_working_folder():
 
 
 def test_a_model_says_what_it_is():
-    assert "BertModel, layers x heads: encoder 2 x 4; cpu" in repr(tiny.made("bert"))
-    assert "encoder 2 x 4, decoder 2 x 4, cross 2 x 4" in repr(tiny.made("bart"))
+    assert "HeadModel(BertModel, layers x heads: encoder 2 x 4; cpu" in repr(tiny.made("bert"))
+    assert "encoder 2 x 4, decoder 2 x 2, cross 2 x 2" in repr(tiny.made("bart"))
