@@ -87,7 +87,8 @@ class Mentions:
                 if found["alone"]:
                     self._end(self._name(found["opens"].split("-"), self._place), node)
             else:
-                self._end(self._name(found["closes"].split("-"), 0), node)
+                parts = found["closes"].split("-")
+                self._end(self._name(parts, self._place if len(parts) > 1 else 0), node)
         for key in ("Bridge", "SplitAnte"):
             for one in notes[key].split(",") if key in notes else ():
                 link = _LINK.fullmatch(one)
@@ -161,7 +162,7 @@ class Mentions:
                 self.empty += 1
                 continue
             head = self._head(pieces[0], [nodes[node] for node in own], words, heads)
-            found.append((own[0], Mention(pieces[0].name, words, head, self._attribute(pieces[0], "etype"))))
+            found.append((own[0], Mention(pieces[0].name, words, head, self._attribute(pieces[0], "etype", "entity"))))
         linked = self._linked(found)
         self._closed.clear()
         self._links.clear()
@@ -185,8 +186,9 @@ class Mentions:
                 f"{first.parts} pieces"
             )
 
-    def _attribute(self, piece: _Piece, name: str) -> str:
-        at = self._fields.index(name) if name in self._fields else len(piece.attributes)
+    def _attribute(self, piece: _Piece, *names: str) -> str:
+        """What a mention says under one of these names; empty where it says nothing."""
+        at = next((i for i, name in enumerate(self._fields) if name in names), len(piece.attributes))
         return piece.attributes[at] if at < len(piece.attributes) else ""
 
     def _head(

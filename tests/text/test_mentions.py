@@ -85,6 +85,11 @@ def test_hyphens_of_the_last_field_are_its_own():
     assert brief(found) == [("1", (0,), 0, "person")]
 
 
+def test_the_name_may_stand_behind_the_type():
+    text = mentions("Entity=(person-1(place-2)", "Entity=person-1)", "Entity=(person-1)", declared="entity-GRP")
+    assert brief(read(text)[0]) == [("1", (0, 1), 0, "person"), ("2", (0,), 0, "place"), ("1", (2,), 2, "person")]
+
+
 def test_empty_nodes_are_counted_in_heads_and_left_out_of_words():
     rows = [
         row(1, "a", 0, "root", "Entity=(e1-x-3-"),
