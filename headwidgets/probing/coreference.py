@@ -70,7 +70,8 @@ def coreference(
     notes: list[str] = []
     splits = [_split(model, given, window, singletons, what, notes) for given, what in _given(data, choose)]
     baselines = _merged([baselines for _, baselines in splits])
-    directions: Sequence[Direction] = options.pop("directions", ("forward", "received"))
+    causal = "encoder" not in model.kinds  # nobody before a mention looks at it
+    directions: Sequence[Direction] = options.pop("directions", ("forward",) if causal else ("forward", "received"))
     found = links(
         model,
         splits[0][0],
