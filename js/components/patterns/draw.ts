@@ -68,7 +68,11 @@ export function drawPatterns(view: Patterns, room: number, colours: Palette): Pa
   };
   if (view.title !== "") say(view.title, 14, colours.ink, true);
   const chart = chartOf(view);
-  say(chart ? `${chart.label}: ${headline(view)}` : "nothing was measured", 12, colours.ink);
+  say(
+    chart ? `${chart.label}: ${headline(view)}; lines: means of layers` : "nothing was measured",
+    12,
+    colours.ink,
+  );
   if (view.note !== "") say(view.note, 11, colours.muted);
   if (!chart)
     return { width, height: y + 8, base: out.join(""), placed: [], plot: [0, 0, width, y], radius: 3 };
@@ -189,7 +193,9 @@ function points(placed: readonly Placed[], count: number, radius: number, colour
     } else for (const { x, y } of own) d += shapePath(number, x, y, radius);
     if (d === "") continue;
     const fill = colourOf(number, colours);
-    out.push(el("path", { d, fill, "fill-opacity": 0.62, stroke: colours.surface, "stroke-width": 0.5 }));
+    const small = placed.length > MOST_OUTLINES;
+    const edge = small ? {} : { stroke: colours.surface, "stroke-width": 0.5 };
+    out.push(el("path", { d, fill, "fill-opacity": small ? 0.75 : 0.62, ...edge }));
   }
   return out.join("");
 }

@@ -52,6 +52,11 @@ export interface PointsChart<D, C, P extends PlacedHead, M extends PointsPicture
   sentence(content: C, point: P): string;
 }
 
+/** Heads without repetition: one may have several points. */
+function eachOnce(heads: readonly HeadRef[]): readonly HeadRef[] {
+  return [...new Map(heads.map((head) => [headKey(head), head])).values()];
+}
+
 const FALLBACK_WIDTH = 640;
 const REACH = 12;
 const FINGER = 22;
@@ -234,9 +239,7 @@ export function mountPoints<
           chart.region === "outline"
             ? surrounded(placed, [...outline, spotOf(event)])
             : inside(placed, from, spotOf(event));
-        const before = adds(event) ? selected() : [];
-        const known = new Set(before.map(headKey));
-        events.onSelect?.([...before, ...heads.filter((head) => !known.has(headKey(head)))]);
+        events.onSelect?.(eachOnce([...(adds(event) ? selected() : []), ...heads]));
         return;
       }
       const point = under(event);
@@ -278,7 +281,7 @@ export function mountPoints<
         if (!current) return;
         choose(current.head, adds(event) || event.key === " ");
       } else if (event.key === "a" && (event.ctrlKey || event.metaKey)) {
-        events.onSelect?.(placed.map(({ head }) => head));
+        events.onSelect?.(eachOnce(placed.map(({ head }) => head)));
       } else {
         const next = step(placed, current, event.key);
         if (!next) return;
