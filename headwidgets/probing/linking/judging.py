@@ -45,12 +45,15 @@ class Split:
 
 @dataclass(frozen=True)
 class RowKey:
-    """A row of the table: its label, its direction, and its instances in the two splits."""
+    """A row of the table: its label, its direction, its instances in the two splits, and how many links of the second
+    no head can find.
+    """
 
     relation: str
     direction: Direction
     first: Ints
     second: Ints
+    impossible: int = 0
 
 
 @dataclass(frozen=True)
@@ -100,10 +103,12 @@ def row_keys(first: Mapping[Direction, Asked], second: Mapping[Direction, Asked]
     sizes: dict[str, int] = {}
     for direction, asked in second.items():
         one, two = _by_relation(first[direction], total), _by_relation(asked, total)
-        known = dict.fromkeys([*one, *two, *asked.impossible])
-        for relation in known:
+        never = dict(asked.impossible)
+        if total in two:
+            never[str(total)] = sum(never.values())
+        for relation in dict.fromkeys([*one, *two, *never]):
             none = np.zeros(0, dtype=np.int64)
-            key = RowKey(relation, direction, one.get(relation, none), two.get(relation, none))
+            key = RowKey(relation, direction, one.get(relation, none), two.get(relation, none), never.get(relation, 0))
             found[relation, direction] = key
             sizes[relation] = max(sizes.get(relation, 0), len(key.second))
     order = list(second)
@@ -153,8 +158,7 @@ def judge(
             wide = of_cells * _small(own)
             lowest = np.min([d - wide * s for d, s in zip(own.differences, own.spreads, strict=True)], axis=0)
             passing[i] = (lowest > 0) & (own.values > (band.high if band else -1.0))
-        impossible = second.asked[own.key.direction].impossible.get(own.key.relation, 0)
-        rows.append(_row(own, heads, labels, of_rows, band, impossible, arcs.get(i, ())))
+        rows.append(_row(own, heads, labels, of_rows, band, arcs.get(i, ())))
     return Judged(
         rows,
         np.array([own.values for own in measured]).reshape(len(keys), len(heads)),
@@ -285,7 +289,6 @@ def _row(
     labels: Mapping[Direction, str],
     critical: float,
     band: Interval | None,
-    impossible: int,
     arcs: tuple[int, ...],
 ) -> LinkRow:
     key, top = own.key, own.best if own.best is not None else 0
@@ -310,7 +313,7 @@ def _row(
         label=labels[key.direction],
         n=own.n,
         chosen_on=len(key.first),
-        impossible=impossible,
+        impossible=key.impossible,
         best=None if own.best is None else heads[own.best],
         accuracy=own.interval,
         baseline=fixed,
