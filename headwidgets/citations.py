@@ -133,6 +133,7 @@ _SOURCES = {
     "rare-words": ("voita2019",),
     "coreference": ("clark2019",),
     "positional": ("voita2019",),
+    "links": ("voita2019", "clark2019"),
     "syntactic": ("voita2019", "clark2019"),
     "patterns": ("clark2019",),
     "probe": ("clark2019", "hewitt2019"),
