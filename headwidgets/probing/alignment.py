@@ -12,6 +12,7 @@ from headwidgets.probing.adapting import adapted
 from headwidgets.probing.linking.examples import Link, LinkExample
 from headwidgets.probing.linking.result import Links
 from headwidgets.probing.links import links
+from headwidgets.text.reading import contents
 from headwidgets.text.words import Span, join_words
 
 Alignment = list[tuple[int, int]]
@@ -30,14 +31,11 @@ def read_alignments(path: Any, *, possible: bool = False) -> list[Alignment]:
     Raises:
         InputError: a file that is not of this form; the message names the line.
     """
-    file = Path(path)
-    try:
-        text = file.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{file.name}: expected UTF-8 text, got other bytes") from None
-    return [_parsed(line, f"{file.name}, line {n}", possible) for n, line in enumerate(text.splitlines(), start=1)]
+    text, file = contents(path, "a file of alignments"), Path(path)
+    return [
+        _parsed(line, f"{file.name}, line {n}", possible)
+        for n, line in enumerate(text.removesuffix("\n").split("\n"), start=1)
+    ]
 
 
 def _parsed(line: str, where: str, possible: bool) -> Alignment:

@@ -1,6 +1,5 @@
 """Which head links the two entities of a relation? For relation extraction data, entities marked in the text."""
 
-import gzip
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from headwidgets.probing.adapting import adapted
 from headwidgets.probing.linking.examples import Direction, Link, LinkExample
 from headwidgets.probing.linking.result import Links
 from headwidgets.probing.links import links
+from headwidgets.text.reading import contents
 from headwidgets.text.treebank import Treebank
 from headwidgets.text.words import Span, word_spans
 
@@ -35,17 +35,12 @@ def read_relations(path: Any, *paths: Any) -> list[Marked]:
     Raises:
         InputError: a file that is not of this form; the message names the line.
     """
-    return [one for file in (path, *paths) for one in _read(Path(file))]
+    return [one for file in (path, *paths) for one in _read(file)]
 
 
-def _read(path: Path) -> list[Marked]:
-    try:
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path.name}: expected UTF-8 text, got other bytes") from None
+def _read(given: Any) -> list[Marked]:
+    text = contents(given, "a file of relations")
+    path = Path(given)
     lines = text.replace("\r\n", "\n").split("\n")
     found: list[Marked] = []
     at = 0

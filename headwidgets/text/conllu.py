@@ -4,9 +4,7 @@ Read are words, trees, multiword tokens, comments and coreference (``Entity=``).
 are checked and left out, since no token of a model stands for them. Format: universaldependencies.org/format.html.
 """
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 
 from headwidgets.errors import InputError
 from headwidgets.text.mentions import EntityError, Mentions
+from headwidgets.text.reading import contents
 from headwidgets.text.surface import lay_out, split_surface
 from headwidgets.text.treebank import Sentence, Treebank, Word
 
@@ -38,35 +37,10 @@ def read(paths: Sequence[Any]) -> Treebank:
     sentences: list[Sentence] = []
     notes: list[str] = []
     for path in paths:
-        if not isinstance(path, (str, Path)):
-            raise InputError(f"expected the path of a CoNLL-U file, got {type(path).__name__}")
-        own, said = parse_text(_contents(Path(path)), Path(path).name)
+        own, said = parse_text(contents(path, "a CoNLL-U file"), Path(path).name)
         sentences += own
         notes += [f"{Path(path).name}: {note}" for note in said] if len(paths) > 1 else said
     return Treebank(tuple(sentences), ", ".join(Path(path).name for path in paths), tuple(notes))
-
-
-def _contents(path: Path) -> str:
-    if path.is_dir():
-        raise InputError(f"expected a CoNLL-U file, got the folder {path}: name the files in it, one by one")
-    try:
-        data = path.read_bytes()
-        if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}: expected the path of a CoNLL-U file") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path.name} cannot be read ({error}): is it complete?") from None
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise InputError(f"{path.name}, line 1: expected UTF-8, got UTF-16: save the file as UTF-8")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        got = data[error.start : error.start + 1]
-        raise InputError(
-            f"{path.name}, line {line}: expected UTF-8, got the byte 0x{got.hex()}: save the file as UTF-8"
-        ) from None
 
 
 def parse_text(text: str, name: str) -> tuple[list[Sentence], list[str]]:

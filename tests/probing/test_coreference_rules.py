@@ -138,7 +138,7 @@ def test_gap_is_read_with_its_offsets(tmp_path):
     file.write_text("a\tb\nc\td\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 1: expected the columns of GAP"):
         read_gap(file)
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="there is no file"):
         read_gap(tmp_path / "none.tsv")
 
 

@@ -1,7 +1,5 @@
 """A pronoun and two names, one of which it refers to: files of GAP and of Winogender."""
 
-import csv
-import gzip
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +7,7 @@ from typing import Any
 
 from headwidgets.errors import InputError
 from headwidgets.probing.linking.examples import Link, LinkExample
+from headwidgets.text.reading import contents
 from headwidgets.text.words import Span, word_spans
 
 _GAP = ("ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref")
@@ -72,11 +71,13 @@ def read_gap(path: Any, *paths: Any) -> list[LinkExample]:
     Raises:
         InputError: a file that is not of this form; the message names the line.
     """
-    return [example for one in (path, *paths) for example in _gap(Path(one))]
+    return [example for one in (path, *paths) for example in _gap(one)]
 
 
-def _gap(path: Path) -> list[LinkExample]:
-    rows = _rows(path)
+def _gap(given: Any) -> list[LinkExample]:
+    text = contents(given, "a file of GAP")
+    path = Path(given)
+    rows = _rows(path, text)
     missing = [name for name in _GAP if name not in rows[0]]
     if missing:
         raise InputError(f"{path.name}, line 1: expected the columns of GAP, but there is no {missing[0]!r}")
@@ -99,15 +100,9 @@ def _gap(path: Path) -> list[LinkExample]:
     return found
 
 
-def _rows(path: Path) -> list[list[str]]:
-    try:
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path.name}: expected UTF-8 text, got other bytes") from None
-    rows = list(csv.reader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE))
+def _rows(path: Path, text: str) -> list[list[str]]:
+    """Cells by line; quotes mean nothing in these files."""
+    rows = [line.split("\t") for line in text.replace("\r\n", "\n").removesuffix("\n").split("\n")]
     if len(rows) < 2:
         raise InputError(f"{path.name}: expected a line of column names and lines under it, got {len(rows)} lines")
     return rows
@@ -128,21 +123,22 @@ def read_winogender(path: Any) -> list[LinkExample]:
     Raises:
         InputError: a file that is not of this form; the message names the line.
     """
+    text = contents(path, "a file of Winogender")
     file = Path(path)
     found = []
-    for number, row in enumerate(_rows(file)[1:], start=2):
+    for number, row in enumerate(_rows(file, text)[1:], start=2):
         parts = row[0].removesuffix(".txt").split(".")
         if len(row) != 2 or len(parts) != 4 or parts[2] not in ("0", "1"):
             raise InputError(
                 f"{file.name}, line {number}: expected occupation.participant.answer.gender and a sentence, got {row!r}"
             )
         occupation, participant, answer, gender = parts
-        text = row[1]
-        spans = [re.search(rf"\b{re.escape(name)}\b", text, re.IGNORECASE) for name in (occupation, participant)]
-        pronoun = _PRONOUN.search(text)
+        sentence = row[1]
+        spans = [re.search(rf"\b{re.escape(name)}\b", sentence, re.IGNORECASE) for name in (occupation, participant)]
+        pronoun = _PRONOUN.search(sentence)
         if pronoun is None or None in spans:
             raise InputError(f"{file.name}, line {number}: the sentence lacks its pronoun, occupation or participant")
         names = [span.span() for span in spans if span is not None]
         right, wrong = names[int(answer)], names[1 - int(answer)]
-        found.append(choice(text, pronoun.span(), [right], [wrong], gender, cluster=occupation, name=row[0]))
+        found.append(choice(sentence, pronoun.span(), [right], [wrong], gender, cluster=occupation, name=row[0]))
     return found
