@@ -439,6 +439,28 @@ def test_scores_of_a_row_go_on_a_grid():
     np.testing.assert_array_equal(scores.values["decoder"].flatten(), found.accuracy[found.number("single", "forward")])
     assert scores.n == found.row("single", "forward").n
     assert any("causal" in note for note in found.notes)
+    assert "clark2019" in found.cite()
+    assert found.cite() == scores.cite()
+
+
+def test_the_papers_rules_are_applied_to_every_head():
+    found = links(made("bert"), some_examples(2), choose=some_examples(1), random=0)
+    for rule, needed, directions in (
+        ("clark", lambda floor: np.nextafter(floor, 2), ("forward", "received")),
+        ("voita", lambda floor: floor + 0.1, ("forward", "backward")),
+        ("voita relative", lambda floor: floor * 1.1, ("forward", "backward")),
+    ):
+        expected = {
+            (head, row.relation, row.direction)
+            for row, values in zip(found.rows, found.accuracy, strict=True)
+            for head, value in zip(found.heads, values, strict=True)
+            if row.direction in directions and value >= needed(row.baseline)
+        }
+        own = found.specialists(rule)
+        assert {(one.head, one.row.relation, one.row.direction) for one in own} == expected
+        assert expected
+        assert [one.accuracy for one in own] == sorted((one.accuracy for one in own), reverse=True)
+        assert all(one.above == pytest.approx(one.accuracy - one.row.baseline) for one in own)
 
 
 def test_a_row_of_all_relations_is_their_union():

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from headwidgets.citations import bibtex, method_of
 from headwidgets.errors import InputError
 from headwidgets.probing.linking.examples import Direction
 from headwidgets.scores import Head, HeadScores, Interval
@@ -16,6 +17,12 @@ from headwidgets.wire.documents import KindName, Provenance
 Floats = NDArray[np.float64]
 Rule = Literal["strongest", "offset", "clark", "voita", "voita relative"]
 RULES: tuple[Rule, ...] = ("strongest", "offset", "clark", "voita", "voita relative")
+_ASKED: dict[Rule, tuple[Direction, ...]] = {
+    "clark": ("forward", "received"),
+    "voita": ("forward", "backward"),
+    "voita relative": ("forward", "backward"),
+}
+"""Directions that the papers look at."""
 
 
 @dataclass(frozen=True)
@@ -197,9 +204,10 @@ class Links:
         """Heads that find a relation, best first.
 
         Args:
-            rule: ``strongest``: beats every baseline beyond chance, all rows and heads judged together. ``offset`` or
-                ``clark``: is better than the best fixed offset; ``voita``: by at least 10 points; ``voita relative``:
-                by at least a tenth of it. The papers' rules look at figures alone and are applied to every head.
+            rule: ``strongest``: beats every baseline beyond chance, all rows and heads judged together. ``offset``: is
+                better than the best fixed offset; ``clark``: the same, in the directions that Clark et al. look at
+                (``forward`` and ``received``); ``voita``: by at least 10 points (``forward`` and ``backward``); ``voita
+                relative``: by at least a tenth of it. These look at figures alone, for every head.
 
         Raises:
             InputError: an unknown rule.
@@ -208,6 +216,8 @@ class Links:
             raise InputError(f"expected a rule of {', '.join(RULES)}, got {rule!r}")
         found = []
         for i, row in enumerate(self.rows):
+            if row.direction not in _ASKED.get(rule, (row.direction,)):
+                continue
             floor = row.baseline
             if rule == "strongest":
                 floor = max([*row.baselines.values(), row.random.value if row.random else 0.0])
@@ -236,6 +246,10 @@ class Links:
             provenance=self.provenance,
             fingerprint=self.fingerprint,
         )
+
+    def cite(self) -> str:
+        """BibTeX of the papers behind the measurement."""
+        return bibtex([method_of(self.provenance)])
 
     def to_frame(self, *, best_direction: bool = False) -> Any:
         """A pandas DataFrame, one row per relation and direction.
