@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headwidgets.errors import InputError
+from headwidgets.errors import InputError, UnsupportedError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.models.sites import Site
@@ -68,6 +68,7 @@ def rare_words(
 
     Raises:
         InputError: no text counts, or frequencies that do not fit.
+        UnsupportedError: a model without maps.
         Cancelled: told to stop.
 
     Reference:
@@ -79,6 +80,8 @@ def rare_words(
     listed = [s.text for s in texts] if isinstance(texts, Treebank) else as_texts(texts)
     table, notes = frequencies_of(model, listed, frequencies, words=words, language=language)
     sites = [s for s in model.sites if s.has_map and (s.kind == "encoder" or not model.is_encoder_decoder)]
+    if not sites:
+        raise UnsupportedError(f"{type(model.model).__name__} has no attention maps to look at")
     causal = sites[0].kind == "decoder"
     skip = causal if skip_first is None else bool(skip_first)
     units, rarities = _counted(model, listed, table, int(common), causal, skip, notes)
