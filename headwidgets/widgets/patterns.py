@@ -14,7 +14,7 @@ from headwidgets.widgets.heads import Shapes
 from headwidgets.widgets.points import PointBox, expect_grid
 
 MODES = ("brush", "hover", "pan")
-_KEPT = 96_000
+_KEPT = 84_000
 """Bytes of arrays that a saved output keeps at most: base64 and the pictures come on top."""
 
 

@@ -35,6 +35,10 @@ const MOST_WIDTH = 860;
 const MOST_NAMES = 12;
 /** Points that have an outline of their own; more of them are small squares on whole pixels. */
 const MOST_OUTLINES = 2500;
+/** More points than this are a cloud: a layer's heads become a box with whiskers, and those far outside it points. */
+const MOST_POINTS = 6000;
+/** Heads far above a layer's box that are drawn as points, and as many below. */
+const MOST_FAR = 3;
 
 export interface PatternsPicture {
   readonly width: number;
@@ -90,10 +94,19 @@ export function drawPatterns(view: Patterns, room: number, colours: Palette): Pa
     layerAxis(view, scales, bottom, top, colours),
     references(view, scales, colours),
     means(view, scales, colours),
-    points(placed, series.length, radius, colours),
+    placed.length > MOST_POINTS
+      ? boxes(placed, scales, series.length, radius, colours)
+      : points(placed, series.length, radius, colours),
   );
   const several = kindsOf(view).length > 1;
-  const under = key(view, left, bottom + (several ? 54 : 44), right - left, colours);
+  const under = key(
+    view,
+    placed.length > MOST_POINTS,
+    left,
+    bottom + (several ? 54 : 44),
+    right - left,
+    colours,
+  );
   out.push(under.svg);
   const height = bottom + (several ? 54 : 44) + under.height;
   return { width, height, base: out.join(""), placed, plot: [left, top, right, bottom], radius };
@@ -200,9 +213,56 @@ function points(placed: readonly Placed[], count: number, radius: number, colour
   return out.join("");
 }
 
+/** By layer and series a box from the first to the third quartile, whiskers to the ends, and what is far outside. */
+function boxes(
+  placed: readonly Placed[],
+  { x }: Scales,
+  count: number,
+  radius: number,
+  colours: Palette,
+): string {
+  const groups = new Map<string, Placed[]>();
+  for (const point of placed) {
+    const key = `${point.series} ${point.head[0]} ${point.head[1]}`;
+    const group = groups.get(key);
+    if (group) group.push(point);
+    else groups.set(key, [point]);
+  }
+  const half = Math.max(0.8, (0.3 * (x(1) - x(0))) / count);
+  const bars = new Map<number, [whiskers: string, boxes: string, far: string]>();
+  for (const group of groups.values()) {
+    const sorted = [...group].sort((a, b) => a.y - b.y); // the largest value first
+    const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))]?.y ?? 0;
+    const [top, upper, lower, bottom] = [at(0), at(0.25), at(0.75), at(1)];
+    const middle = sorted.reduce((sum, point) => sum + point.x, 0) / sorted.length;
+    const series = sorted[0]?.series ?? 0;
+    const reach = 1.5 * (lower - upper);
+    const own = bars.get(series) ?? ["", "", ""];
+    own[0] += `M${num(middle)} ${num(top)}V${num(bottom)}`;
+    own[1] += `M${num(middle - half)} ${num(upper)}h${num(2 * half)}V${num(lower)}h${num(-2 * half)}z`;
+    const far = [
+      ...sorted.filter(({ y }) => y < upper - reach).slice(0, MOST_FAR),
+      ...sorted.filter(({ y }) => y > lower + reach).slice(-MOST_FAR),
+    ];
+    for (const point of far) own[2] += shapePath(series, point.x, point.y, radius);
+    bars.set(series, own);
+  }
+  return [...bars]
+    .map(([series, [whiskers, quartiles, far]]) => {
+      const colour = colourOf(series, colours);
+      return (
+        el("path", { d: whiskers, fill: "none", stroke: colour, "stroke-opacity": 0.55 }) +
+        el("path", { d: quartiles, fill: colour, "fill-opacity": 0.45 }) +
+        (far === "" ? "" : el("path", { d: far, fill: colour }))
+      );
+    })
+    .join("");
+}
+
 /** What marks and lines mean. */
 function key(
   view: Patterns,
+  boxed: boolean,
   x: number,
   y: number,
   width: number,
@@ -223,6 +283,17 @@ function key(
           stroke: colours.muted,
           "stroke-width": 1.2,
           "stroke-dasharray": "5 4",
+        }),
+    ]);
+  if (boxed)
+    items.push([
+      "middle half of a layer's heads, from the least to the largest",
+      (left, middle) =>
+        line(left + 9, middle - 7, left + 9, middle + 7, { stroke: colours.muted }) +
+        el("path", {
+          d: `M${num(left + 6)} ${num(middle - 3)}h6v6h-6z`,
+          fill: colours.muted,
+          "fill-opacity": 0.6,
         }),
     ]);
   const out: string[] = [];

@@ -58,7 +58,7 @@ describe("draw", () => {
           expect(activeElements(parsedSvg(picture.svg))).toEqual([]);
           expect(picture.svg).not.toMatch(/NaN|undefined|Infinity/);
           expect(picture.width).toBeLessThanOrEqual(width);
-          expect(picture.svg.length).toBeLessThan(200_000);
+          expect(picture.svg.length).toBeLessThan(120_000);
         });
 
   it("says what is measured, in which unit, on how much", () => {
