@@ -113,12 +113,14 @@ class HeadMap(PointBox):
         switch = self._switch_of(MODES, options.get("mode"))
         names = [group["name"] for group in groups]
         self._colours = ipywidgets.Dropdown(options=names, description="colour by", layout={"width": "auto"})
+        clear = ipywidgets.Button(description="let go", tooltip="Choose no head", layout={"width": "auto"})
+        clear.on_click(lambda _: setattr(self, "selected", ()))
         bar = ipywidgets.HBox(
-            [switch, *([self._colours] if len(names) > 1 else [])],
+            [switch, clear, *([self._colours] if len(names) > 1 else [])],
             layout={"flex_flow": "row wrap", "align_items": "center"},
         )
         self._legend = ipywidgets.HTML()
-        chart = ipywidgets.VBox([self._figure.figure, self._legend], layout={"flex": "0 1 560px", "max_width": "100%"})
+        chart = ipywidgets.VBox([self._figure.figure, self._legend], layout={"flex": "0 1 520px", "max_width": "100%"})
         row = ipywidgets.HBox(
             [chart, *([self.grid] if own else [])], layout={"flex_flow": "row wrap", "align_items": "center"}
         )

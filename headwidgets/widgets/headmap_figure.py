@@ -87,19 +87,33 @@ class HeadMapFigure(PointFigure):
                     continue
                 fill, shape = (_NONE, "circle") if label < 0 else looks[label]
                 self._add(places, [fill] * len(places), shape, 36 if label < 0 else 1.4 * size, grouping)
-        marks = [mark for _, mark in self._points]
-        scales = {"x_scale": self._scales["x"], "y_scale": self._scales["y"]}
         self._tools = {
-            "lasso": bqplot.interacts.LassoSelector(marks=marks, color=SELECTED, **scales),
-            "brush": bqplot.interacts.BrushSelector(marks=marks, color=SELECTED, **scales),
+            "lasso": self._selector(bqplot.interacts.LassoSelector),
+            "brush": self._selector(bqplot.interacts.BrushSelector),
             "pan": bqplot.PanZoom(scales={"x": [self._scales["x"]], "y": [self._scales["y"]]}),
         }
         self.figure.interaction = None
-        self.figure.marks = [*marks, *self._extra]
+        self.figure.marks = [*(mark for _, mark in self._points), *self._extra]
         for part in (*old_tools, *old):
             if getattr(part, "tooltip", None) is not None:
                 part.tooltip.close()
             part.close()
+
+    def _selector(self, tool: Any) -> Any:
+        marks = [mark for _, mark in self._points]
+        return tool(marks=marks, color=SELECTED, x_scale=self._scales["x"], y_scale=self._scales["y"])
+
+    def select(self, wanted: list[int]) -> None:
+        """Mark points; outlines that were drawn before no longer say what is chosen, and go."""
+        super().select(wanted)
+        if not self._drawn:
+            return
+        self._drawn = False
+        for name, tool in (("lasso", bqplot.interacts.LassoSelector), ("brush", bqplot.interacts.BrushSelector)):
+            old, self._tools[name] = self._tools[name], self._selector(tool)
+            if self._mode == name:
+                self.figure.interaction = self._tools[name]
+            old.close()
 
     def _add(self, places: Any, fills: list[str], shape: str, size: float, grouping: dict[str, Any]) -> None:
         own = grouping.get("about") or [grouping["labels"][i] if i >= 0 else "" for i in grouping["group"]]

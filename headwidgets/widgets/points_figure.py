@@ -26,6 +26,7 @@ class PointFigure:
         self._tools: dict[str, Any] = {}
         self._setting = False
         self._mode = ""
+        self._drawn = False  # the browser has drawn a region since the last choice from elsewhere
         self._chosen: Callable[[Places], None] | None = None
         self._hovered: Callable[[int], None] | None = None
 
@@ -42,6 +43,7 @@ class PointFigure:
 
         def selected(_: Any) -> None:
             if not self._setting and self._chosen is not None:
+                self._drawn = True
                 self._chosen(self.selected)
 
         def hovered(_: Any, content: Any) -> None:
