@@ -32,6 +32,8 @@ from headwidgets.wire.probing import (
     DistancesKind,
     HeadGroups,
     HeadMapDocument,
+    LinksFile,
+    LinksRow,
     PatternChart,
     PatternsDocument,
     PatternStatistic,
@@ -90,6 +92,8 @@ __all__ = [
     "HeadsFile",
     "IntervalData",
     "KindName",
+    "LinksFile",
+    "LinksRow",
     "NamedCurve",
     "PatternChart",
     "PatternStatistic",
@@ -341,5 +345,5 @@ Document = (
 )
 
 
-HeadsFile = ScoresFile | AttributionFile | RolesFile | DistancesFile
+HeadsFile = ScoresFile | AttributionFile | RolesFile | DistancesFile | LinksFile
 """What results are saved as; the browser shows them as a document."""

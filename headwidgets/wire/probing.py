@@ -218,6 +218,45 @@ class ProbeDocument(TypedDict):
     provenance: Provenance | None
 
 
+class LinksRow(TypedDict):
+    """One relation in one direction in a file; intervals are value, low and high."""
+
+    relation: str
+    label: str
+    """The direction in words."""
+    n: int
+    best: HeadRef | None
+    accuracy: list[float | None]
+    baseline: float | None
+    offset: int
+    strongest: str
+    strongest_accuracy: float | None
+    verdict: str
+    better: bool
+    arcs: list[int]
+
+
+class LinksFile(TypedDict):
+    """A ``.heads`` file that holds links (`headwidgets.Links.save`), as far as it is drawn."""
+
+    schema: int
+    document: Literal["links"]
+    version: str
+    fingerprint: str | None
+    name: str
+    heads: ArrayRef
+    """int32 [heads, 3]: kind, layer, index."""
+    rows: list[LinksRow]
+    accuracy: ArrayRef
+    """float64 [rows, heads]"""
+    sentences: list[ProbeSentence]
+    arcs: list[ProbeArc]
+    predicted: ArrayRef
+    """int32 [arcs, heads]; -1 for none."""
+    notes: list[str]
+    provenance: Provenance | None
+
+
 class RoleEvidence(TypedDict):
     """One head in one role."""
 

@@ -6,6 +6,7 @@ import type { Component, StaticProps } from "./component.js";
 import { gridFromRoles } from "./grid/from-roles.js";
 import { gridFromScores } from "./grid/from-scores.js";
 import { headMapFromDistances } from "./headmap/from-distances.js";
+import { probeFromLinks } from "./probe/from-links.js";
 
 type Named<N extends Document["document"]> = Extract<Document, { document: N }>;
 type Mount<D> = (el: HTMLElement, props: StaticProps<D>) => Component<StaticProps<D>>;
@@ -13,11 +14,12 @@ type Mount<D> = (el: HTMLElement, props: StaticProps<D>) => Component<StaticProp
 /** By kind of document, the component that shows it. */
 export type Mounts = { readonly [N in Document["document"]]?: Mount<Named<N>> };
 
-/** A file of scores or of roles is shown as a grid, one of distances as a map; every other document as itself. */
+/** A file of scores or of roles is shown as a grid, one of distances as a map, one of links as a table; every other document as itself. */
 export function asDocument(document: Document | HeadsFile): Document {
   if (document.document === "scores") return gridFromScores(document);
   if (document.document === "roles") return gridFromRoles(document);
   if (document.document === "distances") return headMapFromDistances(document);
+  if (document.document === "links") return probeFromLinks(document);
   return document.document === "attribution-result" ? attributionFromResult(document) : document;
 }
 

@@ -23,6 +23,7 @@ const NAMES: Readonly<Record<string, string>> = {
   scores: "ScoresFile",
   "attribution-result": "AttributionFile",
   distances: "DistancesFile",
+  links: "LinksFile",
   roles: "RolesFile",
 };
 

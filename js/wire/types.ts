@@ -536,6 +536,43 @@ export interface ProbeDocument {
   readonly provenance: Provenance | null;
 }
 
+/** One relation in one direction in a file; intervals are value, low and high. */
+export interface LinksRow {
+  readonly relation: string;
+  /** The direction in words. */
+  readonly label: string;
+  readonly n: number;
+  readonly best: HeadRef | null;
+  readonly accuracy: readonly (number | null)[];
+  readonly baseline: number | null;
+  readonly offset: number;
+  readonly strongest: string;
+  readonly strongest_accuracy: number | null;
+  readonly verdict: string;
+  readonly better: boolean;
+  readonly arcs: readonly number[];
+}
+
+/** A `.heads` file that holds links (`headwidgets.Links.save`), as far as it is drawn. */
+export interface LinksFile {
+  readonly schema: number;
+  readonly document: "links";
+  readonly version: string;
+  readonly fingerprint: string | null;
+  readonly name: string;
+  /** int32 [heads, 3]: kind, layer, index. */
+  readonly heads: ArrayRef;
+  readonly rows: readonly LinksRow[];
+  /** float64 [rows, heads] */
+  readonly accuracy: ArrayRef;
+  readonly sentences: readonly ProbeSentence[];
+  readonly arcs: readonly ProbeArc[];
+  /** int32 [arcs, heads]; -1 for none. */
+  readonly predicted: ArrayRef;
+  readonly notes: readonly string[];
+  readonly provenance: Provenance | null;
+}
+
 /** One head in one role. */
 export interface RoleEvidence {
   readonly head: HeadRef;
@@ -773,7 +810,7 @@ export interface DashboardDocument {
 export type Document = GridDocument | AttentionDocument | AttributionDocument | PruningDocument | TreeDocument | ScatterDocument | CurvesDocument | TriggersDocument | PatternsDocument | HeadMapDocument | ProbeDocument | DashboardDocument;
 
 /** What results are saved as; the browser shows them as a document. */
-export type HeadsFile = ScoresFile | AttributionFile | RolesFile | DistancesFile;
+export type HeadsFile = ScoresFile | AttributionFile | RolesFile | DistancesFile | LinksFile;
 
 /** Browser to Python: one head's map, please. */
 export interface HeadMapRequest {
