@@ -101,6 +101,8 @@ def reduced(document: Any, limit: int) -> Any:
             break
         kept = smaller
     lost = maps - _count_maps(kept)
+    if _evidence(document) and not _evidence(kept):
+        kept = {**kept, "title": f"{kept.get('title', '')} (evidence left out of the saved notebook)".strip()}
     if lost:
         word = "map" if lost == 1 else "maps"
         kept = {**kept, "title": f"{kept.get('title', '')} ({lost} {word} left out of the saved notebook)".strip()}
@@ -148,9 +150,13 @@ def _without_last_map(document: Any) -> Any | None:
 
 
 def _coarser(document: Any) -> Any | None:
-    """Halve thumbnails, then take the remaining maps out; of a tree, what is not needed for the picture of now."""
+    """Halve thumbnails, then take the remaining maps out; of a tree, what is not needed for the picture of now; of
+    roles, first intervals, then all evidence.
+    """
     if document.get("levels"):
         return _smaller_tree(document)
+    if any("n" in e or e["about"] for role in document.get("roles", ()) for e in role["heads"]):
+        return {**document, "roles": [_shorter(role) for role in document["roles"]]}
     for panel in document.get("panels", ()):
         thumbnails = _array(panel["thumbnails"]) if "thumbnails" in panel else None
         if thumbnails is not None and thumbnails.shape[-1] > 4:
@@ -178,6 +184,20 @@ def _smaller_tree(document: Any) -> Any | None:
     if kept.all():
         return None
     return {**document, "levels": [{**level, "floor": floor, "edges": edges[kept], "weight": weight[kept]}]}
+
+
+def _evidence(document: Any) -> bool:
+    """Whether any role says what it rests on."""
+    return any(e["about"] for role in document.get("roles", ()) for e in role["heads"])
+
+
+def _shorter(role: Any) -> Any:
+    exact = any("n" in e for e in role["heads"])
+    heads = []
+    for e in role["heads"]:
+        short = {"head": e["head"], "value": round(float(e["value"]), 3), "about": e["about"] if exact else ""}
+        heads.append({**short, "certain": e["certain"]} if "certain" in e else short)
+    return {**role, "heads": heads}
 
 
 def _halved(panel: Any) -> Any:
