@@ -9,6 +9,7 @@ import torch
 import headwidgets as hw
 from headwidgets.errors import Cancelled, InputError, UnsupportedError
 from headwidgets.models.interventions import ReplaceMap
+from headwidgets.models.twins import random_twin
 from headwidgets.probing import Link, LinkExample, links
 from headwidgets.probing.linking import judging
 from tests.models.tiny import WORDS, made
@@ -311,6 +312,20 @@ def test_a_head_that_knows_beats_every_baseline_and_no_other_does():
     assert own.random.low == 1
     assert not own.better
     assert not controlled.specialists()
+
+
+def test_random_weights_are_chosen_and_reported_as_the_model_is():
+    model, first, second = made("bert"), some_examples(1, 12), some_examples(2, 12)
+    found = links(model, second, choose=first, random=3, random_examples=12, seed=5)
+    draws = []
+    for draw in range(3):
+        with random_twin(model, 5 + draw) as twin:
+            draws.append(links(twin, second, choose=first, random=0))
+    for row in found:
+        own = [one.row(row.relation, row.direction).accuracy.value for one in draws]
+        assert row.random.value == pytest.approx(np.mean(own))
+        assert (row.random.low, row.random.high) == pytest.approx(tuple(np.quantile(own, [0.025, 0.975])))
+    assert not any(row.random for row in links(model, second, choose=first, random=2, random_examples=2))
 
 
 def test_a_head_that_looks_one_back_is_no_better_than_its_offset():

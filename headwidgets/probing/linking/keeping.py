@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headwidgets.probing.linking.asking import Asked
 from headwidgets.probing.linking.examples import Direction, LinkExample
@@ -13,6 +14,8 @@ from headwidgets.probing.linking.result import LinkArc, LinkSentence
 
 LONG = 40
 """Words of a text that is preferably not shown."""
+_PLACES = 1009
+"""Of one text, links are taken in the order of a shuffled list of this length."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +29,16 @@ class Kept:
 def to_keep(
     keys: Sequence[RowKey], asked: Mapping[Direction, Asked], placed: PlacedExamples, most: int, seed: int
 ) -> Kept:
-    """Some instances of every row, at random; short texts first, and the same ones for all directions of a relation."""
+    """Some instances of every row, at random, short texts first; mostly the same for all directions of a relation."""
     generator = np.random.default_rng(seed)
     rank = generator.permutation(len(placed.examples))
     length = np.array([max(one.query.n, one.key.n) for one in placed.examples])
     cost = rank + np.where(length > LONG, len(rank), 0) + np.where(length < 4, len(rank), 0)
+    shuffled = generator.permutation(_PLACES)
+    places: dict[Direction, NDArray[np.int64]] = {}
+    for direction, a in asked.items():
+        marks = [7 * example + link.source[0] for example, link in zip(a.example.tolist(), a.links, strict=True)]
+        places[direction] = shuffled[np.array(marks, dtype=np.int64) % _PLACES]
     wanted: dict[Direction, set[int]] = {}
     by_row: dict[int, list[tuple[Direction, int]]] = {}
     for number, key in enumerate(keys):
@@ -39,7 +47,7 @@ def to_keep(
         own = asked[key.direction].example[key.second]
         chosen: list[int] = []
         texts: set[int] = set()
-        order = np.argsort(cost[own], kind="stable")
+        order = np.lexsort((places[key.direction][key.second], cost[own]))
         for again in (False, True):
             for at in order.tolist():
                 instance, text = int(key.second[at]), int(own[at])
