@@ -23,7 +23,7 @@ DATA_FIGURES = {
     "det": (0.807, 0.588, 0.796),
     "case": (0.675, 0.385, 0.674),
 }
-"""What was measured before on the bare encoder, dependent to head: best head, best fixed offset, nearest word by part of
+"""Measured before on the bare encoder, dependent to head: best head, best fixed offset, nearest word by part of
 speech.
 """
 

