@@ -200,7 +200,12 @@ function columnsOf(document: ProbeDocument, rows: readonly RowView[], kinds: boo
       text: ({ row }) => verdictText(row),
     },
   ];
-  return all.filter((column) => column.key === "relation" || rows.some((row) => column.text(row) !== ""));
+  // One direction for all is said above the table; what no row says needs no column.
+  const directions = new Set(rows.map(({ row }) => row.direction));
+  return all.filter((column) => {
+    if (column.key === "direction" && directions.size < 2) return false;
+    return column.key === "relation" || rows.some((row) => column.text(row) !== "");
+  });
 }
 
 /** Rows in the order of a column: `key`, or `-key` for largest first; unknown values last, ties as in the document. */
@@ -340,9 +345,11 @@ export function rowName({ relation, direction }: ProbeRow): string {
 export function subtitleOf(data: ProbeData): string {
   const { rows, trees } = data.document;
   const good = rows.filter(({ verdict_good }) => verdict_good).length;
+  const directions = new Set(rows.map(({ direction }) => direction));
+  const one = directions.size === 1 && !directions.has("") ? ` (${[...directions].join("")})` : "";
   const judged = rows.some(({ verdict }) => verdict !== "");
   const counts = [
-    rows.length > 0 ? `${counted(rows.length, "row")}${judged ? `, ${good} pass` : ""}` : "",
+    rows.length > 0 ? `${counted(rows.length, "row")}${one}${judged ? `, ${good} pass` : ""}` : "",
     data.heads.length > 0 ? counted(data.heads.length, "head") : "",
     trees.length > 0 ? `${counted(trees.length, "example tree")}` : "",
   ];

@@ -7,7 +7,8 @@ import { generator, packed } from "../../testing/views.js";
 import { LIGHT } from "../../theme/palette.js";
 import { decodeArray } from "../../wire/decode.js";
 import { checkDocument } from "../../wire/guards.js";
-import type { ProbeDocument, ProbeSentence } from "../../wire/types.js";
+import type { LinksFile, ProbeDocument, ProbeSentence } from "../../wire/types.js";
+import { asDocument } from "../mounting.js";
 import { bracket, depths } from "./arcs.js";
 import { draw } from "./draw.js";
 import {
@@ -17,6 +18,7 @@ import {
   rightWords,
   shownOf,
   sortedRows,
+  subtitleOf,
   treeFor,
   viewProbe,
   wordsIn,
@@ -81,6 +83,59 @@ describe("what a probe document shows", () => {
   it("leaves out columns in which nothing is said", () => {
     const keys = viewProbe(trainedDocument()).columns.map(({ key }) => key);
     expect(keys).toEqual(["relation", "n", "accuracy", "baseline"]);
+  });
+
+  it("says one direction once, above the table", () => {
+    const content = probeDocument();
+    const one = { ...content, rows: content.rows.map((row) => ({ ...row, direction: "down" })) };
+    expect(viewProbe(one).columns.map(({ key }) => key)).not.toContain("direction");
+    expect(subtitleOf(viewProbe(one))).toBe(
+      `${content.rows.length} rows (down), ${subtitleOf(viewProbe(content)).split(", ")[1]}`,
+    );
+  });
+
+  it("reads a file of links as the same table", () => {
+    const content = probeDocument();
+    const file: LinksFile = {
+      schema: 1,
+      document: "links",
+      version: "0",
+      fingerprint: null,
+      name: content.title,
+      heads: content.heads,
+      rows: content.rows.map((row) => ({
+        relation: row.relation,
+        label: row.direction,
+        n: row.n,
+        best: row.best,
+        accuracy: [row.accuracy.value, row.accuracy.low, null],
+        baseline: null,
+        offset: row.offset,
+        strongest: row.strongest,
+        strongest_accuracy: row.strongest_accuracy,
+        verdict: row.verdict,
+        better: row.verdict_good,
+        arcs: row.arcs,
+      })),
+      accuracy: packed(Float64Array.from(decodeArray(content.table)), content.table.shape),
+      sentences: content.sentences,
+      arcs: content.arcs,
+      predicted: content.predicted,
+      notes: ["One.", "Two."],
+      provenance: null,
+    };
+    const back = asDocument(checkDocument(JSON.parse(JSON.stringify(file))));
+    if (back.document !== "probe") throw new Error("not a probe");
+    const [was, now] = [viewProbe(content), viewProbe(back)];
+    expect(back.note).toBe("One. Two.");
+    expect(back.rows[3]).toEqual({
+      ...content.rows[3],
+      accuracy: { ...content.rows[3]?.accuracy, high: -1 },
+      baseline: -1,
+    });
+    expect(now.value(3, 9)).toBeCloseTo(was.value(3, 9), 6);
+    expect(examplesOf(now, 3, 9)).toEqual(examplesOf(was, 3, 9));
+    expect(now.columns.map(({ key }) => key)).not.toContain("baseline");
   });
 
   it("reads the same from 8 bits, and of one row only", () => {
