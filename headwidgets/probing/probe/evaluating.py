@@ -23,7 +23,7 @@ from headwidgets.probing.probe.evaluation import (
     tree_of,
 )
 from headwidgets.probing.probe.features import IGNORED, Embeddings, WordVectors, control, gold
-from headwidgets.probing.probe.learning import CHUNK, Corpus
+from headwidgets.probing.probe.learning import Corpus
 from headwidgets.probing.probe.trained import CONTROL_TASK, RANDOM, Member, Probe, mark, placed_apart, with_trees
 from headwidgets.probing.probe.wordmaps import WordMaps
 from headwidgets.provenance import checked_seed, made
@@ -193,8 +193,7 @@ def _predicted(
     corpus: Corpus, members: Sequence[Member], tree: bool, after: Callable[[int], None], cancel: Cancel | None
 ) -> list[list[Wholes]]:
     found: list[list[Any]] = [[None] * len(corpus) for _ in members]
-    for start in range(0, len(corpus), CHUNK):
-        chunk = list(range(start, min(start + CHUNK, len(corpus))))
+    for chunk in corpus.chunks(range(len(corpus))):
         loaded = corpus.load(chunk, {member.reads for member in members})
         for number, member in enumerate(members):
             if cancel is not None and cancel():

@@ -13,12 +13,12 @@ from headwidgets.errors import Cancelled
 from headwidgets.jobs import Cancel
 from headwidgets.probing.probe.features import IGNORED, Lens, WordVectors, distances
 from headwidgets.probing.probe.scorers import Batch
-from headwidgets.probing.probe.wordmaps import WordMaps
+from headwidgets.probing.probe.wordmaps import MARKS, WordMaps
 from headwidgets.text.placing import PlacedSentence
 
 Reads = Literal["maps", "distances", "nothing"]
-CHUNK = 512
-"""Sentences whose maps are in memory together, whatever else is kept."""
+_CHUNK, _CHUNK_BYTES = 512, 2**28
+"""Sentences, and bytes of maps, that are in memory together, whatever else is kept; one sentence may exceed them."""
 _PAIRS = 6000
 """Padded pairs of positions in a batch, at most."""
 _ROWS = 24
@@ -57,6 +57,20 @@ class Corpus:
         """The maps of some sentences, where somebody reads them."""
         return self.maps.load(index) if self.maps is not None and "maps" in reads else {}
 
+    def chunks(self, order: Sequence[int]) -> Iterator[list[int]]:
+        """Cut an order into what is in memory together."""
+        chunk: list[int] = []
+        size = 0
+        for i in order:
+            own = 2 * self.channels * (len(self.sentences[i].sentence) + MARKS) ** 2
+            if chunk and (len(chunk) == _CHUNK or size + own > _CHUNK_BYTES):
+                yield chunk
+                chunk, size = [], 0
+            chunk.append(i)
+            size += own
+        if chunk:
+            yield chunk
+
     def batch(self, index: Sequence[int], loaded: dict[int, NDArray[np.float16]], reads: Reads) -> Batch:
         """Some sentences as a scorer takes them."""
         chosen = [self.sentences[i] for i in index]
@@ -66,7 +80,7 @@ class Corpus:
         elif reads == "distances":
             maps = [self._distance(len(sentence.sentence)) for sentence in chosen]
         else:
-            maps = [torch.zeros(len(sentence.sentence) + 2, 0, len(sentence.sentence) + 2) for sentence in chosen]
+            maps = [torch.zeros(len(s.sentence) + MARKS, 0, len(s.sentence) + MARKS) for s in chosen]
         return Batch(maps, vectors)
 
     def batches(self, index: Sequence[int], generator: np.random.Generator | None = None) -> list[list[int]]:
@@ -76,7 +90,7 @@ class Corpus:
         found: list[list[int]] = []
         longest = 0
         for place in np.lexsort((noise, sizes)):
-            i, size = index[place], int(sizes[place]) + 2
+            i, size = index[place], int(sizes[place]) + MARKS
             longest = max(longest, size)
             full = not found or len(found[-1]) >= _ROWS or longest**2 * (len(found[-1]) + 1) > _PAIRS
             if full:
@@ -193,7 +207,8 @@ def fit(
         learner.begin(rate)
     reads = {learner.reads for learner in learners}
     done, total = 0, epochs * len(corpus)
-    for chunk in _chunks(len(corpus), epochs, seed):
+    generator = np.random.default_rng(seed)
+    for chunk in (c for _ in range(epochs) for c in corpus.chunks(generator.permutation(len(corpus)).tolist())):
         loaded = corpus.load(chunk, reads)
         for learner in learners:
             if cancel is not None and cancel():
@@ -202,11 +217,3 @@ def fit(
         done += len(chunk)
         if after is not None:
             after(len(chunk))
-
-
-def _chunks(total: int, epochs: int, seed: int) -> Iterator[list[int]]:
-    generator = np.random.default_rng(seed)
-    for _ in range(epochs):
-        order = generator.permutation(total).tolist()
-        for start in range(0, total, CHUNK):
-            yield order[start : start + CHUNK]
