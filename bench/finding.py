@@ -54,7 +54,9 @@ def coreference(options: argparse.Namespace) -> str:
         for split in ("dev", "test")
     }
     own = asked(options.model or "encoder")
-    return shown(hw.probing.coreference(own, gum["test"], choose=gum["dev"], random=options.random))
+    by_type = hw.probing.coreference(own, gum["test"], choose=gum["dev"], random=options.random)
+    by_word = hw.probing.coreference(own, gum["test"], choose=gum["dev"], random=0, by="head word")
+    return f"{shown(by_type)}\n\nby whether the head word was there before\n\n{shown(by_word)}"
 
 
 def pronouns(options: argparse.Namespace) -> str:

@@ -123,6 +123,7 @@ def alignment(
     *,
     choose: tuple[Any, Any] | None = None,
     relations: Any = None,
+    written: bool = True,
     name: str = "word alignment",
     on_progress: Progress | None = None,
     cancel: Cancel | None = None,
@@ -130,8 +131,7 @@ def alignment(
 ) -> Links:
     """How often every head of cross-attention looks from a target word most to a source word that it is aligned with.
 
-    The target is given to the decoder, not generated. A target word has two sets of rows: those at which it is written
-    and those at which it is read, one token later; ``written=`` says which are asked.
+    The target is given to the decoder, not generated.
 
     Args:
         model: A HeadModel of an encoder-decoder.
@@ -139,6 +139,7 @@ def alignment(
         alignments: See `alignment_examples`.
         choose: Pairs and alignments on which the best head is chosen; half of `pairs` by default.
         relations: See `alignment_examples`.
+        written: Ask the rows at which the decoder writes a word, else those at which it reads it, one token later.
         name: For titles.
         on_progress: Called with pairs done and pairs in all.
         cancel: Says whether to stop.
@@ -166,12 +167,13 @@ def alignment(
         labels=options.pop("labels", {"forward": "target to source"}),
         baselines=baselines,
         total=options.pop("total", RELATION),
+        written=written,
         name=name,
         on_progress=on_progress,
         cancel=cancel,
         **options,
     )
-    return adapted(found, "alignment", written=bool(options.get("written", False)))
+    return adapted(found, "alignment", written=bool(written))
 
 
 def same_place(example: LinkExample, link: Link) -> int | None:

@@ -9,7 +9,7 @@ from headwidgets.errors import InputError
 from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.probing.adapting import adapted
-from headwidgets.probing.coreferring.instances import Instances, instances
+from headwidgets.probing.coreferring.instances import By, Instances, instances
 from headwidgets.probing.coreferring.windows import windows
 from headwidgets.probing.linking.examples import Direction, Link, LinkExample
 from headwidgets.probing.linking.result import Links
@@ -27,6 +27,7 @@ def coreference(
     choose: Any = None,
     window: int = 128,
     singletons: bool = True,
+    by: By = "type",
     name: str = "coreference",
     on_progress: Progress | None = None,
     cancel: Cancel | None = None,
@@ -47,6 +48,8 @@ def coreference(
         choose: The same, on which the best head is chosen; half of the documents by default.
         window: Tokens of a window, at most.
         singletons: Entities that are mentioned once are candidates too.
+        by: Rows of a treebank: ``type`` of mention, or ``head word``: whether a candidate has the mention's own, which
+            a head that looks at equal words finds.
         name: For titles.
         on_progress: Called with examples done and examples in all.
         cancel: Says whether to stop.
@@ -65,10 +68,12 @@ def coreference(
     expect_model(model)
     if isinstance(window, bool) or not isinstance(window, (int, np.integer)) or window < 8:
         raise InputError(f"expected window= as a whole number of tokens from 8 on, got {window!r}")
+    if by not in ("type", "head word"):
+        raise InputError(f"expected by='type' or by='head word', got {by!r}")
     if model.max_positions is not None:
         window = min(int(window), model.max_positions)
     notes: list[str] = []
-    splits = [_split(model, given, window, singletons, what, notes) for given, what in _given(data, choose)]
+    splits = [_split(model, given, window, singletons, by, what, notes) for given, what in _given(data, choose)]
     baselines = _merged([baselines for _, baselines in splits])
     causal = "encoder" not in model.kinds  # nobody before a mention looks at it
     directions: Sequence[Direction] = options.pop("directions", ("forward",) if causal else ("forward", "received"))
@@ -85,7 +90,7 @@ def coreference(
         cancel=cancel,
         **options,
     )
-    return adapted(found, "coreference", notes, window=int(window), singletons=bool(singletons))
+    return adapted(found, "coreference", notes, window=int(window), singletons=bool(singletons), by=by)
 
 
 def _given(data: Any, choose: Any) -> list[tuple[Any, str]]:
@@ -96,7 +101,7 @@ Guess = Callable[[LinkExample, Link], int | None]
 
 
 def _split(
-    model: HeadModel, data: Any, window: int, singletons: bool, what: str, notes: list[str]
+    model: HeadModel, data: Any, window: int, singletons: bool, by: By, what: str, notes: list[str]
 ) -> tuple[list[LinkExample], dict[str, Guess]]:
     if isinstance(data, Treebank):
         if not any(sentence.mentions for sentence in data):
@@ -104,7 +109,7 @@ def _split(
                 f"expected a treebank with coreference (Entity= in the last column), but {data.name or 'it'} has no "
                 "mention"
             )
-        found: Instances = instances(windows(model, data, window, data.name), singletons)
+        found: Instances = instances(windows(model, data, window, data.name), singletons, by)
         if not found.examples:
             raise InputError(f"no mention of {data.name or 'the treebank'} has an antecedent and another candidate")
         notes += found.notes(what)

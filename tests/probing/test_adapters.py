@@ -85,6 +85,8 @@ def test_nothing_to_refer_to_is_said():
         coreference(model, Treebank((Sentence((Word("cat", "NOUN", -1, "root", (0, 3)),), "cat"),), "bare"))
     with pytest.raises(InputError, match="expected a Treebank, or a list of LinkExample"):
         coreference(model, "a text")
+    with pytest.raises(InputError, match="by='type' or by='head word'"):
+        coreference(model, documents(4, 0), by="length")
     with pytest.raises(InputError, match="window= as a whole number"):
         coreference(model, documents(4, 0), window=3)
 

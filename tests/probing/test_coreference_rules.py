@@ -86,6 +86,15 @@ def test_every_mention_that_refers_back_is_a_link():
     ]  # fmt: skip
 
 
+def test_rows_can_be_of_what_equal_words_give_away():
+    found = instances(windows(made("bert", "sequence"), [FIRST, SECOND], 40), True, by="head word")
+    assert [(link.relation, *link.source) for link in found.examples[0].links] == [
+        ("new head word", 8),
+        ("new head word", 10),
+        ("head word before", 13),
+    ]
+
+
 def test_what_cannot_be_asked_is_counted():
     apart = instances(windows(made("bert", "sequence"), [FIRST, SECOND], 8), singletons=True)
     assert dict(apart.left_out) == {"have it in an earlier window only": 2}

@@ -3,18 +3,20 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from headwidgets.probing.coreferring.sieves import RULES, mention_type
 from headwidgets.probing.coreferring.windows import Window
 from headwidgets.probing.linking.examples import Link, LinkExample
 from headwidgets.text.treebank import Mention
 
+By: TypeAlias = Literal["type", "head word"]
 Guess = Callable[[LinkExample, Link], int | None]
 
 
 @dataclass
 class Instances:
-    """Examples with a link for every mention that refers back, its type the relation.
+    """Examples with a link for every mention that refers back.
 
     Attributes:
         examples: One per window.
@@ -44,7 +46,7 @@ class Instances:
         ]
 
 
-def instances(found: Iterable[Window], singletons: bool) -> Instances:
+def instances(found: Iterable[Window], singletons: bool, by: By = "type") -> Instances:
     """Links of all windows.
 
     A mention counts when the head word of another mention of its entity stands before its own in the window.
@@ -53,6 +55,7 @@ def instances(found: Iterable[Window], singletons: bool) -> Instances:
     Args:
         found: Windows of documents.
         singletons: Entities that are mentioned once are candidates too (GUM marks them, OntoNotes does not).
+        by: What relations are: types of mentions, or whether a candidate has the mention's own head word.
     """
     out = Instances()
     every = list(found)
@@ -60,7 +63,9 @@ def instances(found: Iterable[Window], singletons: bool) -> Instances:
     for window in every:
         own = [m for m in window.mentions if singletons or times[window.document, m.entity] > 1]
         once = {(mention.entity, mention.head): mention for mention in reversed(own)}
-        links = [link for mention in reversed(once.values()) if (link := _link(mention, own, window, out)) is not None]
+        links = [
+            link for mention in reversed(once.values()) if (link := _link(mention, own, window, out, by)) is not None
+        ]
         if links:
             out.examples.append(
                 LinkExample(
@@ -76,7 +81,7 @@ def instances(found: Iterable[Window], singletons: bool) -> Instances:
     return out
 
 
-def _link(mention: Mention, own: Sequence[Mention], window: Window, out: Instances) -> Link | None:
+def _link(mention: Mention, own: Sequence[Mention], window: Window, out: Instances, by: By) -> Link | None:
     earlier = [other for other in own if other.head < mention.head]
     targets = {other.head for other in earlier if other.entity == mention.entity}
     if not targets:
@@ -88,7 +93,12 @@ def _link(mention: Mention, own: Sequence[Mention], window: Window, out: Instanc
         out.left_out["have no other mention before them to be confused with"] += 1
         return None
     out.counted += 1
-    link = Link(mention_type(mention, window.words), mention.head, targets, candidates)
+    relation = mention_type(mention, window.words)
+    if by == "head word":
+        form = window.words[mention.head].form.casefold()
+        known = any(window.words[place].form.casefold() == form for place in candidates)
+        relation = "head word before" if known else "new head word"
+    link = Link(relation, mention.head, targets, candidates)
     for name, rule in RULES.items():
         chosen = rule(mention, earlier, window.words)
         if chosen is not None:
