@@ -12,6 +12,8 @@ from pathlib import Path
 from PIL import Image, ImageChops
 from playwright.sync_api import Locator, Page, sync_playwright
 
+import headwidgets as hw
+from headwidgets import figures, files
 from tests.browser.conftest import open_notebook, run_all, serving
 
 IMAGES = Path(__file__).parent / "images"
@@ -42,9 +44,23 @@ widget = hw.CurveView(compared, title="Two rankings and five random orders", hig
 result = hw.attribution.attack(model, found, judged_on[0][:60], judged_on[1][:60])
 most = max(range(len(result)), key=lambda i: result[i].changed)
 widget = hw.TriggerTable(result, sort="outcome:0", selected=most)""",
+    "probe": """chosen_on, reported_on = hw.demo.treebank("train")[:200], hw.demo.treebank("test")
+found = hw.probing.syntax(model, reported_on, train=chosen_on, random=0)
+at = next(i for i, row in enumerate(found.rows) if (row.relation, row.direction) == ("obj", "forward"))
+widget = hw.ProbeView(found, row=at)""",
+    "trees": """probe = hw.probing.train_probe(model, hw.demo.treebank("train")[:200], seeds=1)
+widget = hw.ProbeView(probe.evaluate(hw.demo.treebank("dev")[:100]))""",
     "pruning": "widget = hw.PruningExplorer(model, *judged_on, **pruning)",
     "explore": "widget = hw.explore(model, *shown, pruning=pruning)",
 }
+FILES = {
+    "roles-sst2": "Roles of the heads of a BERT (6 x 12) fine-tuned on SST-2",
+    "roles-encoder": "Roles of the heads of the bare encoder (all-MiniLM-L6-v2)",
+    "roles-translation": "Roles of the heads of a translator (Marian, en-de)",
+    "roles-smollm2": "Roles of the heads of SmolLM2-135M",
+    "roles-after": "Roles left when heads of the SST-2 model are pruned by attribution",
+}
+"""Pictures of real models, drawn without a browser from what ``python -m bench.roles --to docs/roles`` measured."""
 WIDTH = 1000
 WIDER = {"triggers": 1160}
 """Of the window, in CSS pixels; a table with its details needs more."""
@@ -95,12 +111,34 @@ def _shoot(output: Locator, path: Path) -> None:
         framed.quantize(256, kmeans=2, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
+def _draw(name: str) -> None:
+    """A picture of a file, light and dark, at twice the size."""
+    document = files.load(Path(__file__).parent / "roles" / f"{name}.heads")
+    kind = document["document"]
+    for theme in ("light", "dark"):
+        path = IMAGES / f"{name}-{theme}.png"
+        if kind == "roles":
+            hw.HeadGrid(hw.read(Path(__file__).parent / "roles" / f"{name}.heads"), title=FILES[name]).save(
+                path, theme=theme
+            )
+        else:
+            figures.save({**document, "title": FILES[name]}, path, theme=theme, width=720)
+        print(f"{path.name} {path.stat().st_size // 1000} kB", flush=True)
+
+
 def main() -> None:
     """Take every picture asked for."""
+    every = [*WIDGETS, *FILES]
     parser = argparse.ArgumentParser(prog="python -m docs.screenshots")
-    parser.add_argument("names", nargs="*", default=list(WIDGETS), metavar="NAME", help=", ".join(WIDGETS))
+    parser.add_argument("names", nargs="*", default=every, metavar="NAME", help=", ".join(every))
     names = parser.parse_args().names
     IMAGES.mkdir(exist_ok=True)
+    for name in names:
+        if name in FILES:
+            _draw(name)
+    names = [name for name in names if name not in FILES]
+    if not names:
+        return
     with tempfile.TemporaryDirectory() as root, serving(Path(root)) as lab, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-dev-shm-usage"]

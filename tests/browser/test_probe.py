@@ -44,6 +44,7 @@ def pointed(head):
     return [(int(arc.predicted[at]) in arc.target, found.sentences[arc.sentence].words[int(arc.predicted[at])])
             for arc in arcs if arc.predicted[at] >= 0]
 row = found.rows[view.row]
+found.save("links.heads")
 print("PROBE", json.dumps([view.row, [list(h) for h in view.selected], [list(h) for h in grid.selected], view.sort,
     [row.relation, row.label, list(row.best)], pointed(view.selected[0]), trees.tree]), "END")"""
 
@@ -117,11 +118,11 @@ def test_in_a_notebook_with_a_grid_in_a_file_and_without_a_kernel(page: Page, br
     for key in ("a", "b", "d", "d", "x", "m"):  # commands of a notebook that is not being typed in
         page.keyboard.press(key)
     assert page.evaluate("() => window.jupyterapp.shell.currentWidget.content.widgets.length") == 4
-    row, selected, of_grid, sort, (relation, label, best), pointed, _ = from_python(page, 3)
+    row, selected, of_grid, sort, (relation, label, best), of_best, _ = from_python(page, 3)
     assert sort == "-n"
     assert selected == of_grid == [best]
     assert root.locator(".hw-probe-detail > .hw-heading").inner_text() == f"{relation}, {label}"
-    assert [one.split(" \u00b7 ")[0] for one in answers(root)] == expected(pointed)
+    assert [one.split(" \u00b7 ")[0] for one in answers(root)] == expected(of_best)
     chosen = grid.locator("[role=gridcell][aria-selected=true]")
     assert [chosen.get_attribute("data-layer"), chosen.get_attribute("data-head")] == [str(n) for n in best[1:]]
 
@@ -177,6 +178,13 @@ def test_in_a_notebook_with_a_grid_in_a_file_and_without_a_kernel(page: Page, br
     kept = page.locator(f"{FRONT} .jp-Cell").nth(2).locator(".hw-probe").first
     kept.get_by_label("sentence before").click()
     words_of_trees(page, kept)
+    watch.assert_clean()
+
+    page.goto(f"{lab.url}/lab/tree/links.heads?reset")
+    document = page.locator(".hw-document .hw-probe")
+    rows(document).first.wait_for()
+    walk(page, document)
+    assert [one.split(" \u00b7 ")[0] for one in answers(document)] == expected(of_best)
     watch.assert_clean()
 
     context = browser.new_context(offline=True)

@@ -394,6 +394,16 @@ describe("alive", () => {
     document.body.removeEventListener("keydown", outside);
   });
 
+  it("keeps the focus on its row when more of the document comes", () => {
+    const { el, props, component } = alive({ row: 2 });
+    rowsOf(el)[2]?.focus();
+    component.update({ ...props, document: small(probeDocument(), 2) });
+    expect(document.activeElement).toBe(rowsOf(el)[2]);
+    expect(found(el, ".hw-probe-detail [role=gridcell]")).toBeTruthy();
+    component.update({ ...props, document: small(probeDocument(), 2), row: 3 });
+    expect(found(el, ".hw-probe-detail .hw-aside").hidden).toBe(true);
+  });
+
   it("draws the arcs of the head that is chosen among all heads of the row", () => {
     const { el, events, props, component } = alive({ row: 8 });
     const answers = () => [...el.querySelectorAll(".hw-examples .hw-verdict")].map((one) => one.textContent);
