@@ -446,6 +446,10 @@ def test_a_document_names_every_arc_that_it_draws():
     wanted = "relation direction kind layer head accuracy low high n baseline offset strongest strongest_accuracy"
     assert list(frame.columns[:13]) == wanted.split()
     assert len(found.to_frame(best_direction=True)) == len({row.relation for row in found})
+    assert set(found.to_frame(directions=["backward"]).direction) == {"target to source"}
+    for row in found.per_relation(["forward", "received"]):
+        own = {d: found.first[found.number(row.relation, d)].max() for d in ("forward", "received")}
+        assert row.direction == max(own, key=own.get)
 
 
 def test_scores_of_a_row_go_on_a_grid():

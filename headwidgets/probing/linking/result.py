@@ -1,6 +1,6 @@
 """What heads find: a table of relations by heads, the best head of every row, and what it has to beat."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -187,18 +187,28 @@ class Links:
             known = ", ".join(dict.fromkeys(row.relation for row in self.rows))
             raise InputError(f"there is no relation {relation!r}; there are {known}")
         if direction is None:
-            return max(own, key=lambda i: float(np.nanmax(self.first[i], initial=-1.0)))
+            return max(own, key=lambda i: float(np.nan_to_num(self.first[i], nan=-1.0).max(initial=-1.0)))
         fitting = [i for i in own if direction in (self.rows[i].direction, self.rows[i].label)]
         if not fitting:
             known = ", ".join(repr(self.rows[i].label) for i in own)
             raise InputError(f"there is no direction {direction!r} of {relation!r}; there are {known}")
         return fitting[0]
 
-    def per_relation(self) -> tuple[LinkRow, ...]:
-        """One row per relation, in the direction whose best head is best on the first split [Clark et al. 2019, table
-        1, where the choice is made on the figures that are shown].
+    def per_relation(self, directions: Collection[str] | None = None) -> tuple[LinkRow, ...]:
+        """One row per relation, in the direction whose best head is best on the first split.
+
+        Args:
+            directions: Those to choose from; all by default. ``("forward", "received")`` are those of Clark et al.
+                2019, table 1 (where the choice is made on the figures that are shown).
         """
-        return tuple(self.row(relation) for relation in dict.fromkeys(row.relation for row in self.rows))
+        best: dict[str, tuple[float, LinkRow]] = {}
+        for row, values in zip(self.rows, self.first, strict=True):
+            if directions is not None and not {row.direction, row.label} & set(directions):
+                continue
+            value = float(np.nan_to_num(values, nan=-1.0).max(initial=-1.0))
+            if row.relation not in best or value > best[row.relation][0]:
+                best[row.relation] = (value, row)
+        return tuple(row for _, row in best.values())
 
     def specialists(self, rule: Rule = "strongest") -> list[LinkHead]:
         """Heads that find a relation, best first.
@@ -251,15 +261,17 @@ class Links:
         """BibTeX of the papers behind the measurement."""
         return bibtex([method_of(self.provenance)])
 
-    def to_frame(self, *, best_direction: bool = False) -> Any:
+    def to_frame(self, *, best_direction: bool = False, directions: Collection[str] | None = None) -> Any:
         """A pandas DataFrame, one row per relation and direction.
 
         Args:
             best_direction: One row per relation; see `per_relation`.
+            directions: Only these, as in `LinkRow.direction` or `LinkRow.label`.
         """
         from headwidgets.probing.linking.shown import frame
 
-        return frame(self, self.per_relation() if best_direction else self.rows)
+        rows = self.per_relation(directions) if best_direction else self.rows
+        return frame(self, [r for r in rows if directions is None or {r.direction, r.label} & set(directions)])
 
     def document(self) -> dict[str, Any]:
         """What is drawn (wire `ProbeDocument`)."""
