@@ -1,6 +1,7 @@
 """CoNLL-U written: what a treebank holds, so that reading it again gives the same sentences."""
 
 import gzip
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ def write(sentences: Sequence[Sentence], path: Any) -> Path:
     Raises:
         InputError: no path, no such folder, or a mention that the format cannot hold.
     """
-    if not isinstance(path, (str, Path)):
+    if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"expected a path to write to, got {type(path).__name__}")
     target = Path(path)
     data = conllu(sentences).encode("utf-8")
