@@ -21,6 +21,7 @@ import torch
 import headwidgets as hw
 from bench import smollm2
 from bench.data import folder, sst2
+from headwidgets import files
 
 TITLE = "## Roles of heads"
 SEED = 0
@@ -113,7 +114,7 @@ def rows(names: list[str], sentences: int, random: int, to: Path | None) -> Iter
             texts, labels = sst2("dev")
             after = survival(model, found, texts[:400], labels[:400])
             if to is not None:
-                hw.files.write(to / "roles-after.heads", after.document())
+                files.write(to / "roles-after.heads", after.document())
             yield f"\nPruned by attribution (SST-2, least important first): {after!r}\n"
             yield "| pruned | role | of | left | random orders | measured again | moved |"
             yield "| --: | --- | --: | --: | --- | --: | --: |"

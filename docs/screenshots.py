@@ -106,9 +106,14 @@ def _shoot(output: Locator, path: Path) -> None:
     content = picture.crop(box)
     framed = Image.new("RGB", (content.width + 2 * MARGIN, content.height + 2 * MARGIN), surface)
     framed.paste(content, (MARGIN, MARGIN))
-    framed.save(path, optimize=True)
+    _compact(framed, path)
+
+
+def _compact(picture: Image.Image, path: Path) -> None:
+    """Save a picture; a large file gets 256 colours."""
+    picture.save(path, optimize=True)
     if path.stat().st_size > MOST_BYTES:
-        framed.quantize(256, kmeans=2, dither=Image.Dither.NONE).save(path, optimize=True)
+        picture.quantize(256, kmeans=2, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def _draw(name: str) -> None:
@@ -123,6 +128,7 @@ def _draw(name: str) -> None:
             )
         else:
             figures.save({**document, "title": FILES[name]}, path, theme=theme, width=720)
+        _compact(Image.open(path).convert("RGB"), path)
         print(f"{path.name} {path.stat().st_size // 1000} kB", flush=True)
 
 

@@ -159,10 +159,11 @@ def roles(
             options = {"arcs": 0, **(syntactic or {})}
             found = syntax(model, bank, train=train, seed=seed, on_progress=tell, cancel=cancel, **options)
             work.notes.extend(found.notes)
-            published = len({one.head for one in found.specialists("voita")})
+            best = [row for row in found.per_relation() if row.voita and row.n >= least]
+            heads = len({row.best for row in best})
             work.notes.append(
-                f"syntactic: by the published rule, 10 points above the best fixed offset, {published} heads would be "
-                "(Voita et al. 2019); that baseline is weak."
+                f"syntactic: by the published rule, 10 points above the best fixed offset, {heads} heads would be, for "
+                f"{len(best)} relations (Voita et al. 2019); that baseline is weak."
             )
             return [of_links("syntactic", found)]
 

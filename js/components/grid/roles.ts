@@ -137,7 +137,7 @@ function painted(look: RoleLook, boxes: readonly Box[], pale: boolean, colours: 
       : el("path", {
           d: lines,
           fill: "none",
-          stroke: pale ? mix(look.colour, colours.ink, 0.25) : look.ink,
+          stroke: pale ? look.colour : look.ink,
           "stroke-width": 1,
         }))
   );
