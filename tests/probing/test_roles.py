@@ -238,6 +238,15 @@ def test_progress_partial_results_and_cancelling():
         roles(model, texts(), look_for=["positional"], cancel=lambda: True)
 
 
+def test_a_grid_follows_a_job_that_looks_for_roles():
+    grid = hw.HeadGrid(hw.jobs.start(roles, made("bert", "masked"), texts(), look_for=["positional", "sink"]), wait=0)
+    assert grid.wait(60)
+    assert [role["name"] for role in grid.document["roles"]] == ["positional", "sink"]
+    assert grid.shapes == {"encoder": (2, 4)}
+    assert not grid.running
+    grid.close()
+
+
 def test_encoder_decoders_are_asked_about_their_encoder_or_about_all_kinds():
     model = made("marian", "seq2seq")
     found = roles(model, texts(), look_for=["positional", "sink"])
