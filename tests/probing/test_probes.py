@@ -234,7 +234,7 @@ def test_control_tasks_go_by_word_type():
 def test_offsets_against_counting():
     words = judging.Words(
         np.array([0, 0, 0, 1, 1]), np.array(["a", "a", "root", "root", "b"]), np.array([1, 1, 0, 0, -1]),
-        np.array([[0, 2], [1, 1], [2, 0], [0, 1], [1, 0]]),
+        np.array([[0, 2], [1, 1], [2, 0], [0, 1], [1, 0]]), np.ones(5, dtype=bool),
     )  # fmt: skip
     assert judging.offset_guess(words, 1).tolist() == [1, 1, 1, 0, 0]
     assert judging.offset_guess(words, -1).tolist() == [0, 0, 0, 1, 1]
@@ -244,6 +244,9 @@ def test_offsets_against_counting():
     gap, p = judging.difference(np.ones(5), judging.offset_guess(words, 1), words.sentence)
     assert gap.value == pytest.approx(0.4)
     assert 0 < p <= 1
+    same, p = judging.difference(np.ones(8), np.zeros(8), np.arange(8))
+    assert (same.value, p) == (1, 2**-7)
+    assert judging.difference(np.ones(8), np.ones(8), np.arange(8))[1] == 1
 
 
 def test_discoveries_are_benjamini_and_hochbergs():

@@ -33,8 +33,6 @@ from headwidgets.text.treebank import Sentence, Treebank
 
 Wholes = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-
 _TRAINED = ("treebank", "data", "seed", "seeds", "epochs", "rate", "embeddings", "width", "random")
 """Settings of the training that an evaluation repeats."""
 
@@ -79,8 +77,11 @@ def evaluate(
     results = _results(probe, words, hits, fixed)
     own = np.mean(hits[probe.name], 0)
     others = {name: np.mean(found, 0) for name, found in hits.items() if name != probe.name} | fixed
-    text = words.relation != "punct"
-    strongest = max(results[1:], key=lambda r: r.without_punct.value, default=None)
+    ahead = None
+    if len(results) > 1:
+        strongest = max(results[1:], key=lambda result: result.without_punct.value).name
+        text = words.text
+        ahead, _ = judging.difference(own[text], others[strongest][text], words.sentence[text])
     task = selectivity = None
     if CONTROL_TASK in predicted:
         learned = np.mean(
@@ -92,13 +93,11 @@ def evaluate(
         )
         task = judging.accuracy(learned, words.sentence)
         selectivity, _ = judging.difference(own, learned, words.sentence)
-    drawn = [float(r[text].mean()) for r in hits.get(RANDOM, [])]
+    drawn = [float(r[words.text].mean()) for r in hits.get(RANDOM, []) if words.text.any()]
     return ProbeEvaluation(
         results=tuple(results),
         relations=_relations(probe, words, own, others),
-        difference=judging.difference(own[text], others[strongest.name][text], words.sentence[text])[0]
-        if strongest is not None
-        else None,
+        difference=ahead,
         selectivity=selectivity,
         control_task=task,
         random=Interval(float(np.mean(drawn)), min(drawn), max(drawn)) if drawn else None,
@@ -137,14 +136,19 @@ def words_of(sentences: Sequence[PlacedSentence], subtypes: bool) -> judging.Wor
             0 if word.head < 0 else word.head - i,
             i,
             len(placed.sentence) - 1 - i,
+            word.relation.split(":")[0] != "punct",
         )
         for number, placed in enumerate(sentences)
         for i, word in enumerate(placed.sentence.words)
         if word.head is not None
     ]
-    numbers, relations, offsets, left, beyond = zip(*rows, strict=True)
+    numbers, relations, offsets, left, beyond, text = zip(*rows, strict=True)
     return judging.Words(
-        np.array(numbers), np.array(relations), np.array(offsets), np.column_stack([left, beyond]).astype(np.int64)
+        np.array(numbers),
+        np.array(relations),
+        np.array(offsets),
+        np.column_stack([left, beyond]).astype(np.int64),
+        np.array(text),
     )
 
 
@@ -211,15 +215,14 @@ def _predicted(
 def _results(
     probe: Probe, words: judging.Words, hits: dict[str, list[Floats]], fixed: dict[str, Floats]
 ) -> list[ProbeResult]:
-    text = words.relation != "punct"
 
     def result(name: str, found: list[Floats], learned: int) -> ProbeResult:
         mean = np.mean(found, 0)
         return ProbeResult(
             name,
             judging.accuracy(mean, words.sentence),
-            judging.accuracy(mean[text], words.sentence[text]),
-            tuple(float(own[text].mean()) for own in found) if learned and text.any() else (),
+            judging.accuracy(mean[words.text], words.sentence[words.text]),
+            tuple(float(own[words.text].mean()) for own in found) if learned and words.text.any() else (),
             learned,
             name != probe.name,
         )

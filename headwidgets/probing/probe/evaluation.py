@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwidgets.citations import bibtex
+from headwidgets.probing.probe.judging import ENOUGH
 from headwidgets.scores import Interval, import_pandas
 from headwidgets.text.treebank import Sentence
 from headwidgets.wire.documents import Provenance
@@ -65,7 +66,7 @@ class ProbeRelation:
     @property
     def verdict(self) -> str:
         """In a few words."""
-        if self.n < 20:
+        if self.n < ENOUGH:
             return f"too few to say (n = {self.n})"
         if self.better:
             return "above every control"

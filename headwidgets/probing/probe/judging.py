@@ -26,12 +26,14 @@ class Words:
         relation: Its label, without the subtype unless asked for, [words].
         offset: Where its head stands from it, int64 [words]; 0 for the root.
         around: Words to the left of it, and to the right, int64 [words, 2].
+        text: It is no punctuation (its relation is not ``punct``), bool [words].
     """
 
     sentence: Wholes
     relation: NDArray[np.str_]
     offset: Wholes
     around: Wholes
+    text: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.sentence)
@@ -54,7 +56,10 @@ def accuracy(right: Floats, sentence: Wholes) -> Interval:
 
 
 def difference(right: Floats, other: Floats, sentence: Wholes) -> tuple[Interval, float]:
-    """Paired difference of two shares with its interval by sentence, and the two-sided p-value of no difference."""
+    """Paired difference of two shares with its interval by sentence, and the two-sided p-value of no difference.
+
+    Where all sentences differ by the same, the p-value is that of the sign test.
+    """
     if not len(right):
         return Interval(math.nan, math.nan, math.nan), math.nan
     gains, counts = by_sentence(right - other, sentence)
@@ -65,7 +70,7 @@ def difference(right: Floats, other: Floats, sentence: Wholes) -> tuple[Interval
     if error > 0:
         p = 2 * (1 - NormalDist().cdf(abs(value) / error * NormalDist().inv_cdf(0.975) / t_value(n - 1)))
     else:
-        p = 1.0 if value == 0 else math.nan
+        p = min(1.0, 2 * 0.5**n) if error == 0 and value != 0 else 1.0
     return Interval(value, value - half, value + half), p
 
 
