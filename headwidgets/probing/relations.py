@@ -205,7 +205,12 @@ def relations(
             )
         examples = relation_examples(given, directed=directed, marks=marks)
         splits.append(tagged(examples, pipeline, cancel=cancel) if pipeline is not None else examples)
-    labels: dict[Direction, str] = {"forward": "first to second", "backward": "second to first"}
+    labels: dict[Direction, str] = {
+        "forward": "first to second",
+        "backward": "second to first",
+        "received": "who looks at the first",
+        "received backward": "who looks at the second",
+    }
     found = links(
         model,
         splits[0],
