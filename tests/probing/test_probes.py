@@ -1,5 +1,6 @@
 """Probes against slow re-implementations, on models and maps whose answer is known."""
 
+import copy
 import itertools
 import math
 from pathlib import Path
@@ -9,10 +10,10 @@ import pytest
 import torch
 
 import headwidgets as hw
-from headwidgets import wrap
+from headwidgets import files, wrap
 from headwidgets.errors import Cancelled, InputError
 from headwidgets.probing import train_probe
-from headwidgets.probing.probe import judging, learning
+from headwidgets.probing.probe import judging, learning, stored
 from headwidgets.probing.probe.decoding import best_tree, heads_of
 from headwidgets.probing.probe.features import WordVectors, control, distances, gold
 from headwidgets.probing.probe.learning import Corpus, Learner, fit, loss, padded
@@ -453,3 +454,30 @@ def test_attention_of_a_trained_encoder_is_above_every_control(data_folder):
     assert found.without_punct.value > 0.5
     assert found.difference.low > 0
     assert found.random.value < found.without_punct.value - 0.2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.update(features="words"),
+        lambda d: d["scorers"].clear(),
+        lambda d: d["scorers"][0].update(reads="files"),
+        lambda d: d["scorers"][0]["numbers"].pop("plain"),
+        lambda d: d["scorers"][0]["numbers"].update(plain=np.full((2, 8), np.nan, dtype=np.float32)),
+        lambda d: d["scorers"][0]["numbers"].update(plain=np.zeros((2, 7), dtype=np.float32)),
+        lambda d: d.update(heads=np.zeros(3, dtype=np.int32)),
+        lambda d: d.update(heads=np.full((8, 3), 9, dtype=np.int32)),
+        lambda d: d.pop("lens"),
+    ],
+)
+def test_a_damaged_file_is_refused(told, tmp_path, change, small):
+    document = copy.deepcopy(stored.document(small))
+    change(document)
+    with pytest.raises(InputError, match="damaged"):
+        hw.read(files.write(tmp_path / "damaged.heads", document))
+
+
+@pytest.fixture(scope="module")
+def small(told):
+    """A probe that was quick to train."""
+    return train_probe(told[0], told[1][:10], seeds=1, random=0, epochs=1)

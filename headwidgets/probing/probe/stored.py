@@ -59,6 +59,8 @@ def probe_of(document: dict[str, Any]) -> Probe:
     heads = np.asarray(document["heads"])
     if heads.ndim != 2 or heads.shape[1] != 3 or heads.dtype.kind != "i":
         raise InputError(f"expected heads as whole numbers [heads, 3], got {heads.dtype} {heads.shape}")
+    if len(heads) == 0 or heads.min() < 0 or heads[:, 0].max() >= len(_KINDS):
+        raise InputError("expected heads of an encoder or a decoder, numbered from 0")
     lens = None
     if document["lens"] is not None:
         lens = Lens(*(np.asarray(document["lens"][key], dtype=np.float32) for key in ("mean", "turn")))
