@@ -98,12 +98,14 @@ class RolesAfter:
     def document(self) -> dict[str, Any]:
         """A chart of the share of each role's heads that is left (wire `CurvesDocument`)."""
         total = len(self.order)
-        curves = [
-            _curve(role.name, [(count, len(left[role.name]) / len(role), len(role)) for count, left in self._points()])
-            for role in self.before
-            if len(role)
-        ]
-        random = [(count, 1 - count / total, total) for count in self.counts]
+        curves = []
+        for role in self.before:
+            own = set(role.heads) & set(self.order)
+            if own:
+                shares = {count: len(own - set(self.order[:count])) / len(own) for count in {0, *self.counts, total}}
+                word = "head" if len(own) == 1 else "heads"
+                curves.append(_curve(f"{role.name}, {len(own)} {word}", sorted(shares.items()), len(own)))
+        random = _curve("random orders, on average", [(0, 1.0), (total, 0.0)], total)
         tests = [f"{s.role} {s.above:.2f} (p {_p(s.p)})" for s in self.standings]
         said = "Chance that a head of the role is ranked above one without: " + ", ".join(tests) + "." if tests else ""
         return {
@@ -114,7 +116,7 @@ class RolesAfter:
             "x_label": "heads pruned",
             "total": total,
             "baseline": None,
-            "curves": [*curves, {**_curve("random orders", random), "control": True}],
+            "curves": [*curves, {**random, "control": True}],
             "note": said,
             "provenance": self.provenance,
         }
@@ -122,9 +124,6 @@ class RolesAfter:
     def __repr__(self) -> str:
         listed = ", ".join(f"{s.role} {s.above:.2f} (p {_p(s.p)})" for s in self.standings)
         return f"RolesAfter({len(self.order)} heads ranked; above heads without the role: {listed})"
-
-    def _points(self) -> list[tuple[int, Roles]]:
-        return list(zip(self.counts, self.left, strict=True))
 
 
 @blocking
@@ -289,10 +288,10 @@ def _counts(counts: Sequence[int] | None, total: int) -> list[int]:
     return found
 
 
-def _curve(name: str, points: Iterable[tuple[int, float, int]]) -> dict[str, Any]:
+def _curve(name: str, points: Iterable[tuple[int, float]], n: int) -> dict[str, Any]:
     return {
         "name": name,
-        "points": [{"count": count, "estimate": _estimate(value, n)} for count, value, n in points],
+        "points": [{"count": count, "estimate": _estimate(value, n)} for count, value in points],
         "control": False,
         "area": None,
         "draws": 1,

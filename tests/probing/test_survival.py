@@ -58,10 +58,10 @@ def test_roles_are_counted_and_measured_again():
     frame = found.to_frame().set_index(["pruned", "role"])
     assert frame.loc[(1, "positional"), ["of", "left", "low", "high", "again", "moved"]].tolist() == [1, 0, 0, 1, 0, 0]
     document = found.document()
-    curve = next(c for c in document["curves"] if c["name"] == "positional")
-    assert [p["estimate"]["value"] for p in curve["points"]] == [1, 0, 0]
+    curve = next(c for c in document["curves"] if c["name"] == "positional, 1 head")
+    assert [p["estimate"]["value"] for p in curve["points"]] == [1, 0, 0, 0]
     assert document["curves"][-1]["control"]
-    assert [p["estimate"]["value"] for p in document["curves"][-1]["points"]] == [1, 7 / 8, 4 / 8]
+    assert [p["estimate"]["value"] for p in document["curves"][-1]["points"]] == [1, 0]
     assert hw.CurveView(found).picture()["document"] == "curves"
 
 
