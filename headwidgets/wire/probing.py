@@ -129,6 +129,8 @@ class ProbeSentence(TypedDict):
     glued: list[bool]
     """Per word: no space stands before it."""
     name: str
+    second: NotRequired[int]
+    """Of a pair: the word at which the second text begins; 0 or absent where there is one text."""
 
 
 class ProbeRow(TypedDict):

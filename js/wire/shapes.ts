@@ -36,7 +36,7 @@ export const SHAPES: Readonly<Record<string, Shape | Readonly<Record<string, Sha
   HeadMapDocument: {"schema": "int", "document": ["is", "headmap"], "title": "str", "heads": "ArrayRef", "x": "ArrayRef", "y": "ArrayRef", "unit": "str", "stress": "float", "fit": "float", "groups": ["list", "HeadGroups"], "shown": "int", "selected": ["list", "HeadRef"], "note": "str", "provenance": ["or", "Provenance", "None"]},
   DistancesKind: {"kind": "KindName", "heads": "ArrayRef", "pairs": "ArrayRef", "stderr": "ArrayRef", "n": "int", "tokens": "float", "halves": ["or", "ArrayRef", "None"], "by_layer": "ArrayRef", "group_weights": "ArrayRef"},
   DistancesFile: {"schema": "int", "document": ["is", "distances"], "version": "str", "fingerprint": ["or", "str", "None"], "n": "int", "keys": ["is", "all", "content"], "kinds": ["list", "DistancesKind"], "provenance": ["or", "Provenance", "None"]},
-  ProbeSentence: {"words": ["list", "str"], "glued": ["list", "bool"], "name": "str"},
+  ProbeSentence: {"words": ["list", "str"], "glued": ["list", "bool"], "name": "str", "second?": "int"},
   ProbeRow: {"relation": "str", "direction": "str", "n": "int", "best": ["or", "HeadRef", "None"], "accuracy": "IntervalData", "baseline": "float", "offset": "int", "strongest": "str", "strongest_accuracy": "float", "verdict": "str", "verdict_good": "bool", "arcs": ["list", "int"]},
   ProbeArc: {"sentence": "int", "source": ["list", "int"], "target": ["list", "int"]},
   ProbeTree: {"sentence": "int", "gold": ["list", "int"], "predicted": ["list", "int"], "relations": ["list", "str"]},

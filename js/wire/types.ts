@@ -448,6 +448,8 @@ export interface ProbeSentence {
   /** Per word: no space stands before it. */
   readonly glued: readonly boolean[];
   readonly name: string;
+  /** Of a pair: the word at which the second text begins; 0 or absent where there is one text. */
+  readonly second?: number;
 }
 
 /** One relation in one direction: its best head, and what it is measured against. */

@@ -7,6 +7,7 @@ import pytest
 
 import headwidgets as hw
 from headwidgets.figures import draw
+from headwidgets.probing import Link, LinkExample
 from headwidgets.wire.arrays import unpack
 from headwidgets.wire.documents import ProbeDocument
 from tests.models.tiny import made
@@ -49,6 +50,19 @@ def test_a_file_of_links_draws_the_same_picture(links, tmp_path):
     stored = json.loads(path.read_text("utf-8"))
     assert draw(stored).svg == draw({**links.document(), "table": links.accuracy}).svg, "a file has more digits"
     assert draw(hw.read(path).document()).svg == draw(links.document()).svg
+
+
+def test_of_a_pair_it_is_shown_where_the_second_text_begins():
+    model = made("marian", "seq2seq")
+    source = LinkExample(["a", "big", "dog"])
+    pairs = [LinkExample(["the", "cat", "sat"], [Link("alike", 0, 1), Link("alike", 2, 0)], against=source)] * 4
+    found = hw.probing.links(model, pairs, choose=pairs, random=0)
+    document = found.document()
+    sentence = document["sentences"][0]
+    assert (sentence["words"], sentence["second"]) == (["a", "big", "dog", "the", "cat", "sat"], 3)
+    sides = {tuple(place >= 3 for place in (*arc["source"], *arc["target"])) for arc in document["arcs"]}
+    assert sides <= {(True, False), (False, True)}, "an arc goes from one text to the other"
+    assert ">|</text>" in draw(document).svg
 
 
 def test_a_probe_shows_its_scores_and_trees(evaluation):

@@ -106,4 +106,5 @@ def _sentence(given: LinkExample) -> LinkSentence:
         words += part.words
         ends = [0, *(end for _, end in part.spans[:-1])]
         glued += [i > 0 and start <= end for i, ((start, _), end) in enumerate(zip(part.spans, ends, strict=True))]
-    return LinkSentence(tuple(words), tuple(glued), given.name)
+    second = len(given.against.words) if given.against is not None else 0
+    return LinkSentence(tuple(words), tuple(glued), given.name, second)

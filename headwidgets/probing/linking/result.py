@@ -97,11 +97,15 @@ class LinkArc:
 
 @dataclass(frozen=True)
 class LinkSentence:
-    """A text that arcs are drawn over: its words, which of them have no space before them, and its name."""
+    """A text that arcs are drawn over: its words, which of them have no space before them, and its name.
+
+    Of a pair both texts, one behind the other; `second` is where the second begins, 0 where there is one text.
+    """
 
     words: tuple[str, ...]
     glued: tuple[bool, ...]
     name: str = ""
+    second: int = 0
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def document(links: Links) -> dict[str, Any]:
         "rows": [_row(row, [place[arc] for arc in row.arcs[:per_row]]) for row in links.rows],
         "table": _table(links.accuracy),
         "sentences": [
-            {"words": list(s.words), "glued": list(s.glued), "name": s.name}
+            {"words": list(s.words), "glued": list(s.glued), "name": s.name, "second": s.second}
             for s in (links.sentences[text] for text in texts)
         ],
         "arcs": [

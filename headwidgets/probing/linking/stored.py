@@ -35,7 +35,10 @@ def to_document(links: Links) -> dict[str, Any]:
         "rows": [_row(row) for row in links.rows],
         **{name: getattr(links, name) for name in _TABLES},
         "passing": links.passing.astype(np.uint8),
-        "sentences": [{"words": list(s.words), "glued": list(s.glued), "name": s.name} for s in links.sentences],
+        "sentences": [
+            {"words": list(s.words), "glued": list(s.glued), "name": s.name, "second": s.second}
+            for s in links.sentences
+        ],
         "arcs": [{"sentence": a.sentence, "source": list(a.source), "target": list(a.target)} for a in links.arcs],
         "predicted": np.array(predicted, dtype=np.int32).reshape(len(predicted), len(links.heads)),
         "n": list(links.n),
@@ -75,7 +78,10 @@ def from_document(stored: dict[str, Any]) -> Links:
         got = stored[name]
         if not isinstance(got, np.ndarray) or list(got.shape) != own:
             raise InputError(f"expected {name!r} of shape {own}, got {list(np.shape(got))}")
-    sentences = [LinkSentence(tuple(s["words"]), tuple(map(bool, s["glued"])), s["name"]) for s in stored["sentences"]]
+    sentences = [
+        LinkSentence(tuple(s["words"]), tuple(map(bool, s["glued"])), s["name"], int(s.get("second", 0)))
+        for s in stored["sentences"]
+    ]
     arcs = [
         LinkArc(int(own["sentence"]), _places(own["source"]), _places(own["target"]), np.asarray(found, np.int32))
         for own, found in zip(stored["arcs"], stored["predicted"], strict=True)

@@ -292,6 +292,16 @@ describe("a sentence in a line", () => {
     expect(second).toBeGreaterThan(third ?? 0);
   });
 
+  it("shows where the second text of a pair begins, whatever is left out", () => {
+    const labels = (important: number[], width: number) =>
+      excerpt({ ...long, second: 100 }, important, width)
+        .slots.map(({ word, label }) => (word < 0 ? label : "w"))
+        .join("");
+    expect(labels([3, 190], 500)).toMatch(/^w+\u2026\|\u2026w+\u2026$|^\u2026w+\u2026\|\u2026w+\u2026$/);
+    expect(labels([99, 100], 120)).toBe("\u2026w|w\u2026");
+    expect(labels([3], 200)).not.toContain("|");
+  });
+
   it("joins neighbours to one piece", () => {
     const line = excerpt(long, [5, 6, 7, 9], 500);
     expect(runs(line, [7, 5, 6, 9]).map((run) => run.words)).toEqual([3, 1]);

@@ -49,9 +49,16 @@ function layout(
     slots.push({ word, label, x, width });
     x += width;
   };
+  const second = sentence.second ?? 0;
   for (const position of positions) {
+    const across = second > 0 && before < second && position >= second;
+    if (across) {
+      if (second > before + 1) add(-1, ELLIPSIS, GAP);
+      add(-1, "|", GAP);
+      before = second - 1;
+    }
     if (position > before + 1) add(-1, ELLIPSIS, GAP);
-    const glued = position === before + 1 && (sentence.glued[position] ?? false);
+    const glued = !across && position === before + 1 && (sentence.glued[position] ?? false);
     add(position, labelOf(sentence.words[position] ?? "", most), glued ? GLUED : GAP);
     before = position;
   }
