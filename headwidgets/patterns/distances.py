@@ -168,7 +168,7 @@ class Rows:
         if not len(present):
             return None
         member = (row_of[None, :] == present[:, None]) * (np.array(eligible)[present] / counts[present])[:, None]
-        sums = pairwise(picked, torch.from_numpy(member).to(picked.device)).cpu().numpy()
+        sums = pairwise(picked, torch.from_numpy(member)).cpu().double().numpy()
         weights = np.array(eligible, dtype=np.float64)[present]
         return [batch.index[row] for row in present], sums, weights
 

@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor
 
-_BLOCK = {"cpu": 1 << 17}
-"""Numbers that are worked on at once: what fits a core's cache; elsewhere what keeps a device busy."""
+_BLOCK = {"cpu": 1 << 19}
+"""Numbers that are worked on at once: a few megabytes, near a core; elsewhere what keeps a device busy."""
 _BLOCK_ELSEWHERE = 1 << 26
 _TINY = 1e-30
 """Stands for 0, so that 0 log 0 is (almost) 0 without a test for every number."""
@@ -20,28 +20,32 @@ def pairwise(rows: Tensor, member: Tensor) -> Tensor:
 
     Args:
         rows: Distributions [rows, heads, keys], each summing to 1 over the keys.
-        member: Which rows are added up together, float64 [groups, rows].
+        member: Which rows are added up together, [groups, rows].
 
     Returns:
-        float64 [groups, pairs], the pairs (0, 1), (0, 2), ..., (1, 2), ...
+        [groups, pairs], the pairs (0, 1), (0, 2), ..., (1, 2), ...; float64 where the device has that.
     """
     count, heads, keys = rows.shape
     device = rows.device
-    total = torch.zeros(len(member), heads * (heads - 1) // 2, dtype=torch.float64, device=device)
+    pairs = heads * (heads - 1) // 2
+    precision = torch.float32 if device.type == "mps" else torch.float64
+    member = member.to(precision).to(device)
+    total = torch.zeros(len(member), pairs, dtype=precision, device=device)
     step = max(1, _BLOCK.get(device.type, _BLOCK_ELSEWHERE) // max(1, heads * keys))
     for start in range(0, count, step):
-        block = rows[start : start + step].float().clamp_min(_TINY)
-        own = (block * block.log()).sum(-1).double()  # sum of p log p
-        mass = block.sum(-1).double()
-        weight = member[:, start : start + step]
+        block = rows[start : start + step].float().permute(1, 2, 0).clamp_min(_TINY).contiguous()  # heads, keys, rows
+        own = (block * block.log()).sum(1) + math.log(2) * block.sum(1)  # of p log p, and log 2 of the whole row
+        both, logs = torch.empty_like(block), torch.empty_like(block)
+        found = torch.empty(pairs, block.shape[2], device=device)
         at = 0
         for head in range(heads - 1):
-            both = block[:, head : head + 1] + block[:, head + 1 :]
-            mixed = both.log().mul_(both).sum(-1).double()  # sum of s log s
-            half = (own[:, head : head + 1] + own[:, head + 1 :]) / 2
-            half += math.log(2) / 2 * (mass[:, head : head + 1] + mass[:, head + 1 :])
-            found = (half - mixed / 2).clamp_min_(0)
             width = heads - head - 1
-            total[:, at : at + width] += weight @ found
+            s, log = both[:width], logs[:width]
+            torch.add(block[head], block[head + 1 :], out=s)
+            torch.log(s, out=log)
+            out = found[at : at + width]
+            torch.sum(log.mul_(s), 1, out=out)
+            out.neg_().add_(own[head]).add_(own[head + 1 :]).mul_(0.5).clamp_min_(0)
             at += width
+        total += (found.to(precision) @ member[:, start : start + step].T).T
     return total

@@ -1,5 +1,6 @@
 """What boxes around a chart of heads share: the chart and a grid follow each other."""
 
+import asyncio
 import threading
 from typing import Any
 
@@ -27,6 +28,10 @@ _HINTS = {
 }
 
 
+_PATIENCE = 0.05
+"""Seconds in which all marks have told what is chosen."""
+
+
 class PointBox(HeadBox):
     """A box with a `PointFigure`, a switch for what the pointer does, and often a grid of the same heads.
 
@@ -46,6 +51,7 @@ class PointBox(HeadBox):
         self._place = {head: place for place, head in enumerate(self._heads)}
         self._setting = threading.local()
         self._by_hover = False
+        self._waiting = False
 
     def _switch_of(self, modes: tuple[str, ...], wanted: Any) -> Any:
         """Buttons for what the pointer does."""
@@ -82,7 +88,25 @@ class PointBox(HeadBox):
         return heads
 
     def _points_chosen(self, places: NDArray[Any]) -> None:
-        """The browser drew a region or clicked."""
+        """The browser drew a region or clicked.
+
+        It tells so of every mark in a message of its own; were each taken alone, the grid would answer to half of them.
+        """
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # no messages are coming
+            self._take(places)
+            return
+        if not self._waiting:
+            self._waiting = True
+            loop.call_later(_PATIENCE, self._take_all)
+
+    def _take_all(self) -> None:
+        self._waiting = False
+        if self._figure is not None:
+            self._take(self._figure.selected)
+
+    def _take(self, places: NDArray[Any]) -> None:
         heads = [self._heads[place] for place in places]
         if set(heads) == {head for head in self.selected if head in self._place}:
             return

@@ -68,6 +68,63 @@ def all_documents():
         "note": HOSTILE,
         "provenance": provenance,
     }
+    headmap = {
+        "schema": SCHEMA,
+        "document": "headmap",
+        "title": HOSTILE,
+        "heads": scatter["heads"],
+        "x": scatter["x"],
+        "y": scatter["y"],
+        "unit": HOSTILE,
+        "stress": 0.2,
+        "fit": 0.8,
+        "groups": [
+            {
+                "name": HOSTILE,
+                "labels": [HOSTILE],
+                "ordered": False,
+                "group": np.array([0, 0, 0, -1, 0, 0], dtype=np.int32),
+            }
+        ],
+        "shown": 0,
+        "selected": [["encoder", 1, 1]],
+        "note": HOSTILE,
+        "provenance": provenance,
+    }
+    probe = {
+        "schema": SCHEMA,
+        "document": "probe",
+        "title": HOSTILE,
+        "measure": HOSTILE,
+        "heads": np.array([[0, 0, 0], [0, 1, 1]], dtype=np.int32),
+        "rows": [
+            {
+                "relation": HOSTILE,
+                "direction": HOSTILE,
+                "n": 30,
+                "best": ["encoder", 1, 1],
+                "accuracy": {"value": 0.6, "low": 0.5, "high": 0.7},
+                "baseline": 0.4,
+                "offset": -1,
+                "strongest": HOSTILE,
+                "strongest_accuracy": 0.5,
+                "verdict": HOSTILE,
+                "verdict_good": True,
+                "arcs": [0],
+            }
+        ],
+        "table": np.array([[0.2, 0.6]], dtype=np.float32),
+        "sentences": [{"words": [HOSTILE, "is", HOSTILE], "glued": [False] * 3, "name": HOSTILE}],
+        "arcs": [{"sentence": 0, "source": [0], "target": [2]}],
+        "predicted": np.array([[1, 2]], dtype=np.int32),
+        "trees": [{"sentence": 0, "gold": [1, -1, 1], "predicted": [1, -1, 0], "relations": [HOSTILE] * 3}],
+        "scores": [{"name": HOSTILE, "accuracy": {"value": 0.6, "low": 0.5, "high": 0.7}, "control": False}],
+        "shown": 0,
+        "head": None,
+        "selected": [],
+        "note": HOSTILE,
+        "provenance": provenance,
+    }
     parts = [pruning, {**attention, "title": HOSTILE, "mode": "matrix"}, attribution]
     dashboard = {"schema": SCHEMA, "document": "dashboard", "title": HOSTILE, "parts": parts}
     return {
@@ -78,5 +135,7 @@ def all_documents():
         "tree": {**make_fixtures.tree(), "text": HOSTILE, "target": HOSTILE, "unit": HOSTILE, "notes": [HOSTILE]},
         "scatter": scatter,
         "curves": curves,
+        "headmap": headmap,
+        "probe": probe,
         "dashboard": dashboard,
     }

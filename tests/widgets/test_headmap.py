@@ -113,6 +113,25 @@ def test_an_outline_over_several_marks_chooses_heads_in_the_grid():
     assert set(headmap.selected) == set(headmap.grid.selected) == {HEADS[0], HEADS[5], HEADS[20]}
 
 
+def test_what_marks_tell_one_by_one_is_one_choice():
+    import asyncio
+
+    headmap = map_of(colour="role")
+    found, told = points(headmap), []
+    headmap.observe(lambda change: told.append(len(change["new"])), "selected")
+
+    async def draw():
+        for number in (0, 5, 20):
+            mark, place = found[number]
+            mark.selected = np.array([place])
+        assert told == []
+        await asyncio.sleep(0.2)
+
+    asyncio.run(draw())
+    assert told == [3]
+    assert set(headmap.grid.selected) == {HEADS[0], HEADS[5], HEADS[20]}
+
+
 def test_heads_chosen_in_the_grid_are_marked_and_outlines_go():
     headmap = map_of()
     lasso = headmap._figure._tools["lasso"]
