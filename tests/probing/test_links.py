@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import headwidgets as hw
+from headwidgets import statistics
 from headwidgets.errors import Cancelled, InputError, UnsupportedError
 from headwidgets.models.interventions import ReplaceMap
 from headwidgets.models.twins import random_twin
@@ -350,27 +351,20 @@ def test_luck_is_rarely_called_knowledge():
     wrong = {"rows": 0, "cells": 0}
     tables = 40
     for table in range(tables):
-        measured = []
-        for number in range(rows):
+        largest, scores = judging.Largest(texts, table), []
+        for _ in range(rows):
             n = int(generator.integers(40, 200))
-            own = np.sort(generator.integers(0, texts, n))
-            clusters, at = np.unique(own, return_inverse=True)
-            hits = (generator.random((n, heads)) < 0.4).astype(float)
-            other = (generator.random((n, 1)) < 0.4).astype(float)
-            values, _, _ = judging._summed(hits, at, len(clusters))
-            difference, spread, residual = judging._summed(hits - other, at, len(clusters))
-            key = judging.RowKey(str(number), "forward", np.zeros(1, int), np.zeros(n, int))
-            measured.append(
-                judging._Measured(
-                    key, n, clusters, values, 0, values, spread, hw.Interval(0, 0, 0), ["offset"], 0, [values],
-                    [difference], [spread], [residual],
-                )
-            )  # fmt: skip
-        of_rows, of_cells = judging._critical(measured, texts, table)
-        assert 2.5 < of_rows < of_cells < 6
-        scores = [own.differences[0] / own.spreads[0] / judging._small(own) for own in measured]
-        wrong["rows"] += any(own[0] > of_rows for own in scores)
-        wrong["cells"] += any((own > of_cells).any() for own in scores)
+            which, own = np.unique(generator.integers(0, texts, n), return_inverse=True)
+            weights = np.bincount(own).astype(float)
+            hits = judging._by_cluster(generator.random((n, heads)) < 0.4, own)
+            guess = judging._by_cluster(generator.random((n, 1)) < 0.4, own)
+            (rate, left), (other, its) = (judging._residuals(sums, weights) for sums in (hits, guess))
+            spread = judging._spread(left - its)
+            largest.add(which, left - its, spread, best=0)
+            scores.append((rate - other) / spread / statistics.t_value(len(which) - 1) * statistics.z_value())
+        assert 2.5 < largest.of_rows < largest.of_cells < 6
+        wrong["rows"] += any(own[0] > largest.of_rows for own in scores)
+        wrong["cells"] += any((own > largest.of_cells).any() for own in scores)
     # two-sided at 5 %, so 2.5 % of tables on this side: 1 of 40; five or more happen by chance once in 300 such tests
     assert max(wrong.values()) < 5
 

@@ -69,11 +69,11 @@ class Judged:
 
 @dataclass
 class _Measured:
-    """One row, measured: figures of the second split, and residuals by cluster for the bootstrap."""
+    """One row, measured on the second split."""
 
     key: RowKey
     n: int
-    clusters: Ints
+    clusters: int
     chosen: Floats
     best: int | None
     values: Floats
@@ -84,11 +84,53 @@ class _Measured:
     baselines: list[Floats]
     differences: list[Floats]
     spreads: list[Floats]
-    residuals: list[Floats]
 
     @property
     def judged(self) -> bool:
-        return self.best is not None and self.n >= FEWEST and len(self.clusters) >= FEWEST_CLUSTERS
+        return _judged(self.best, self.n, self.clusters)
+
+
+class Largest:
+    """The largest standardised differences that chance makes: over rows with their best head, and over rows and heads.
+
+    Under the bootstrap a difference is the sum of its residuals by cluster, each times a normal number that all rows
+    and heads share. Only the maxima are kept, by draw.
+    """
+
+    def __init__(self, clusters: int, seed: int) -> None:
+        """Draw the numbers, [draws, clusters]."""
+        self._noise = np.random.default_rng(seed).standard_normal((DRAWS, clusters), dtype=np.float32)
+        self._rows, self._cells = np.zeros(DRAWS), np.zeros(DRAWS)
+
+    def add(self, clusters: Ints, residuals: Floats, spreads: Floats, best: int) -> None:
+        """Take in one row against one baseline.
+
+        Args:
+            clusters: Which clusters it has instances in.
+            residuals: Over its instances, [clusters, heads].
+            spreads: Standard errors, [heads].
+            best: The head that was chosen.
+        """
+        drawn = np.abs(self._noise[:, clusters] @ residuals.astype(np.float32)) / spreads
+        np.maximum(self._cells, drawn.max(1), out=self._cells)
+        np.maximum(self._rows, drawn[:, best], out=self._rows)
+
+    @property
+    def of_rows(self) -> float:
+        """What 95 of 100 tables stay below, for best heads."""
+        return self._quantile(self._rows)
+
+    @property
+    def of_cells(self) -> float:
+        """The same for all heads."""
+        return self._quantile(self._cells)
+
+    def _quantile(self, drawn: Floats) -> float:
+        return float(np.quantile(drawn, statistics.LEVEL)) if drawn.any() else statistics.z_value()
+
+
+def _judged(best: int | None, n: int, clusters: int) -> bool:
+    return best is not None and n >= FEWEST and clusters >= FEWEST_CLUSTERS
 
 
 def row_keys(first: Mapping[Direction, Asked], second: Mapping[Direction, Asked], total: str | None) -> list[RowKey]:
@@ -149,8 +191,9 @@ def judge(
         seed: Of the bootstrap.
     """
     cluster = _clusters(second.placed)
-    measured = [_measure(key, first, second, cluster, len(heads)) for key in keys]
-    of_rows, of_cells = _critical(measured, int(cluster.max(initial=0)) + 1, seed)
+    largest = Largest(int(cluster.max(initial=0)) + 1, seed)
+    measured = [_measure(key, first, second, cluster, len(heads), largest) for key in keys]
+    of_rows, of_cells = largest.of_rows, largest.of_cells
     rows, passing = [], np.zeros((len(keys), len(heads)), dtype=bool)
     for i, own in enumerate(measured):
         band = random.get(i)
@@ -175,60 +218,44 @@ def _clusters(placed: PlacedExamples) -> Ints:
     return np.array(found, dtype=np.int64)
 
 
-def _measure(key: RowKey, first: Split, second: Split, cluster: Ints, heads: int) -> _Measured:
-    direction = key.direction
-    asked, seen = second.asked[direction], second.seen
-    n = len(key.second)
+def _measure(key: RowKey, first: Split, second: Split, cluster: Ints, heads: int, largest: Largest) -> _Measured:
+    direction, n = key.direction, len(key.second)
     nothing = np.full(heads, np.nan)
     chosen = unpack(first.seen.hits[direction], key.first).mean(0) if len(key.first) else nothing
     best = int(np.argmax(chosen)) if len(key.first) else None
-    names, offset, guessed = _baselines(key, first.guesses[direction], second.guesses[direction], best)
-    if not n:
-        unknown = Interval(math.nan, math.nan, math.nan)
-        empty = np.zeros(0, dtype=np.int64)
-        return _Measured(
-            key, 0, empty, chosen, best, nothing, nothing, unknown, names, offset, [nothing] * len(names), [], [], []
-        )
-    clusters, own = np.unique(cluster[asked.example[key.second]], return_inverse=True)
-    hits = unpack(seen.hits[direction], key.second).astype(np.float64)
-    compared = [np.repeat(g[:, None].astype(np.float64), heads, axis=1) for g in guessed]
-    if seen.by_offset:
-        names = [*names, OWN]
-        compared.append(unpack(seen.by_offset[direction], key.second).astype(np.float64))
-    values, errors, _ = _summed(hits, own, len(clusters))
-    differences, spreads, residuals = [], [], []
-    for other in compared:
-        difference, spread, residual = _summed(hits - other, own, len(clusters))
-        differences.append(difference)
-        spreads.append(np.maximum(spread, 1 / n))  # no difference in n instances does not mean that there is none
-        residuals.append(residual)
+    names, offset, guessed = _baselines(key, first.guesses[direction], second.guesses[direction])
     interval = Interval(math.nan, math.nan, math.nan)
+    if not n:
+        rates = [nothing] * len(names)
+        return _Measured(key, 0, 0, chosen, best, nothing, nothing, interval, names, offset, rates, [], [])
+    which, own = np.unique(cluster[second.asked[direction].example[key.second]], return_inverse=True)
+    weights = np.bincount(own).astype(np.float64)
+    sums = _by_cluster(unpack(second.seen.hits[direction], key.second), own)
+    values, residuals = _residuals(sums, weights)
+    others = [_by_cluster(guess[:, None], own) for guess in guessed]
+    if second.seen.by_offset:
+        names = [*names, OWN]
+        others.append(_by_cluster(unpack(second.seen.by_offset[direction], key.second), own))
+    rates, differences, spreads = [], [], []
+    for other in others:
+        rate, its_residuals = _residuals(other, weights)
+        left = residuals - its_residuals
+        spread = np.maximum(_spread(left), 1 / n)  # no difference in n instances does not mean that there is none
+        rates.append(np.broadcast_to(rate, (heads,)))
+        differences.append(values - rate)
+        spreads.append(spread)
+        if best is not None and _judged(best, n, len(which)):
+            largest.add(which, left, spread, best)
     if best is not None:
-        right = np.bincount(own, hits[:, best], minlength=len(clusters)).astype(np.float64)
-        weights = np.bincount(own, minlength=len(clusters)).astype(np.float64)
-        (low, high), _ = statistics.proportion(right, weights, len(clusters))
+        (low, high), _ = statistics.proportion(sums[:, best].astype(np.float64), weights, len(which))
         interval = Interval(float(values[best]), low, high)
     return _Measured(
-        key,
-        n,
-        clusters.astype(np.int64),
-        chosen,
-        best,
-        values,
-        errors,
-        interval,
-        names,
-        offset,
-        [other.mean(0) for other in compared],
-        differences,
+        key, n, len(which), chosen, best, values, _spread(residuals), interval, names, offset, rates, differences,
         spreads,
-        residuals,
-    )
+    )  # fmt: skip
 
 
-def _baselines(
-    key: RowKey, first: Guesses, second: Guesses, best: int | None
-) -> tuple[list[str], int, list[NDArray[np.bool_]]]:
+def _baselines(key: RowKey, first: Guesses, second: Guesses) -> tuple[list[str], int, list[NDArray[np.bool_]]]:
     """Names, the offset, and by baseline which instances of the second split it finds; chosen on the first."""
     names, found, offset = [], [], 0
     if len(key.first) and first.offsets:
@@ -247,40 +274,33 @@ def _baselines(
     return names, offset, found
 
 
-def _summed(values: Floats, own: Ints, clusters: int) -> tuple[Floats, Floats, Floats]:
-    """Mean of every column, its standard error over clusters, and residuals by cluster over n, [clusters, columns]."""
-    n = len(values)
+def _by_cluster(hits: NDArray[np.bool_], own: Ints) -> Ints:
+    """Sums of the columns, [clusters, columns]."""
     order = np.argsort(own, kind="stable")
     starts = np.flatnonzero(np.diff(own[order], prepend=-1))
-    sums = np.add.reduceat(values[order], starts, axis=0)
-    weights = np.bincount(own, minlength=clusters)[:, None]
-    mean = values.mean(0)
-    residuals = (sums - mean * weights) / n
+    found: Ints = np.add.reduceat(hits[order], starts, axis=0, dtype=np.int64)
+    return found
+
+
+def _residuals(sums: Ints, weights: Floats) -> tuple[Floats, Floats]:
+    """The mean of every column over all instances, and by cluster what is left of it, over the number of instances."""
+    n = weights.sum()
+    mean = sums.sum(0) / n
+    return mean, (sums - mean * weights[:, None]) / n
+
+
+def _spread(residuals: Floats) -> Floats:
+    """Standard error of every column over clusters [Cochran 1977, section 6.4]; NaN for a single one."""
+    clusters = len(residuals)
     if clusters < 2:
-        return mean, np.full(values.shape[1], np.nan), residuals
-    return mean, np.sqrt(clusters / (clusters - 1) * (residuals**2).sum(0)), residuals
-
-
-def _critical(measured: Sequence[_Measured], clusters: int, seed: int) -> tuple[float, float]:
-    """How large the largest standardised difference is by chance: over rows (best head), and over rows and heads."""
-    generator = np.random.default_rng(seed)
-    noise = generator.standard_normal((DRAWS, clusters), dtype=np.float32)
-    rows, cells = np.zeros(DRAWS), np.zeros(DRAWS)
-    for own in measured:
-        if not own.judged:
-            continue
-        for residual, spread in zip(own.residuals, own.spreads, strict=True):
-            drawn = np.abs(noise[:, own.clusters] @ residual.astype(np.float32)) / spread
-            np.maximum(cells, drawn.max(1), out=cells)
-            np.maximum(rows, drawn[:, own.best], out=rows)
-    if not cells.any():
-        return statistics.z_value(), statistics.z_value()
-    return float(np.quantile(rows, statistics.LEVEL)), float(np.quantile(cells, statistics.LEVEL))
+        return np.full(residuals.shape[1], np.nan)
+    found: Floats = np.sqrt(clusters / (clusters - 1) * (residuals**2).sum(0))
+    return found
 
 
 def _small(own: _Measured) -> float:
     """What few clusters add to a quantile."""
-    return statistics.t_value(len(own.clusters) - 1) / statistics.z_value()
+    return statistics.t_value(own.clusters - 1) / statistics.z_value()
 
 
 def _row(
@@ -301,7 +321,7 @@ def _row(
     value = own.interval.value
     difference, better = Interval(math.nan, math.nan, math.nan), False
     if own.best is not None and own.differences and own.n:
-        wide = critical * _small(own) if len(own.clusters) > 1 else math.inf
+        wide = critical * _small(own) if own.clusters > 1 else math.inf
         against = [(d[top], s[top]) for d, s in zip(own.differences, own.spreads, strict=True)]
         low = min(d - wide * s for d, s in against)
         least, spread = min(against)
@@ -341,8 +361,8 @@ def _verdict(
         return "no instance to report on"
     if own.n < FEWEST:
         return f"too few instances ({own.n}) for a verdict"
-    if len(own.clusters) < FEWEST_CLUSTERS:
-        return f"too few texts ({len(own.clusters)}) for a verdict"
+    if own.clusters < FEWEST_CLUSTERS:
+        return f"too few texts ({own.clusters}) for a verdict"
     if better:
         return "beats every baseline"
     floor, name = fixed, "the best offset"
