@@ -1,6 +1,7 @@
 """One pass over many texts, looking at maps and keeping none; from tokens to words on the device."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -32,6 +33,9 @@ def stream(
 ) -> None:
     """Run examples through the model, without gradients, and show every asked-for map once.
 
+    A pass ends where the last map was seen: what the model would make of it, a last block or the words of a large
+    vocabulary, is not computed.
+
     Args:
         model: A HeadModel.
         examples: Encoded texts. Of an encoder-decoder, examples without a target run through the encoder alone.
@@ -49,21 +53,38 @@ def stream(
     alone = model.is_encoder_decoder and examples[0].target is None
     wanted = [s for s in (model.sites if sites is None else sites) if not alone or s.kind == "encoder"]
     current: list[Batch] = []
+    missing: set[Site] = set()
+    may_end = _may_end(model)
 
     def see(site: Site, maps: Tensor) -> None:
         look(site, current[0], maps)
+        missing.discard(site)
+        if may_end and not missing:
+            raise _Seen
 
     for batch in model.batches(examples, max_tokens=max_tokens, order=order):
         if cancel is not None and cancel():
             raise Cancelled(f"{what} was cancelled")
         current[:] = [batch]
-        with model.visit(attention={s: partial(see, s) for s in wanted}), torch.no_grad():
+        missing.update(wanted)
+        with suppress(_Seen), model.visit(attention={s: partial(see, s) for s in wanted}), torch.no_grad():
             if alone:
                 model.model.get_encoder()(**batch.inputs)
             else:
                 model.forward(batch)
         if after is not None:
             after(batch)
+
+
+class _Seen(Exception):
+    """Ends a pass: every map that was asked for has been seen."""
+
+
+def _may_end(model: HeadModel) -> bool:
+    """Whether a pass may be left in the middle: not where hooks move weights about, or collect outputs."""
+    config = model.model.config
+    collects = any(getattr(config, f"output_{what}", False) for what in ("hidden_states", "attentions"))
+    return not collects and not any(hasattr(module, "_hf_hook") for module in model.model.modules())
 
 
 def membership(units: Sequence[NDArray[np.int64]], length: int, device: Any) -> Tensor:

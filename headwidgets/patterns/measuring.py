@@ -23,7 +23,8 @@ from headwidgets.text.encoding import check_length, encode_side, segments_of
 from headwidgets.text.examples import Batch, Example, Side, as_texts
 from headwidgets.wire.documents import KindName, Provenance
 
-_FIRST, _LARGEST = 16, 512
+_FIRST, _LARGEST = 64, 1024
+"""Texts in the first chunk, and in the largest: few are enough to see something, many to sort by length."""
 _WINDOWS = ("sliding_window", "local_attention", "window_size", "attention_window")
 
 

@@ -24,6 +24,7 @@ class View:
 
     def __init__(self, maps: Tensor, query: Places, key: Places, visible: Tensor | None) -> None:
         self.maps, self.query, self.key, self.visible = maps, query, key, visible
+        self._offsets: dict[tuple[int, str], tuple[Tensor, Tensor]] = {}
 
     def to(self, name: str) -> Tensor:
         """Attention from every query to a class of keys, [rows, heads, query]."""
@@ -124,16 +125,22 @@ class View:
         Returns:
             [rows, heads, query] and bool [rows, 1, query].
         """
+        if (offset, name) in self._offsets:
+            return self._offsets[offset, name]
         rows, heads, n_query, n_key = self.maps.shape
-        weight = self.maps.new_zeros((rows, heads, n_query))
-        there = torch.zeros((rows, 1, n_query), dtype=torch.bool, device=self.maps.device)
+        weight = next((known for (step, _), (known, _) in self._offsets.items() if step == offset), None)
         start, stop = max(0, -offset), min(n_query, n_key - offset)
+        if weight is None:
+            weight = self.maps.new_zeros((rows, heads, n_query))
+            if start < stop:
+                weight[..., start:stop] = self.maps.diagonal(offset, -2, -1)[..., : stop - start]
+        there = torch.zeros((rows, 1, n_query), dtype=torch.bool, device=self.maps.device)
         if start < stop:
             keys = slice(start + offset, stop + offset)
-            weight[..., start:stop] = self.maps.diagonal(offset, -2, -1)[..., : stop - start]
             there[..., start:stop] = self.key.classes[name][:, None, keys]
             if self.visible is not None:
                 there[..., start:stop] &= self.visible.diagonal(offset)[: stop - start]
+        self._offsets[offset, name] = weight, there
         return weight, there
 
 

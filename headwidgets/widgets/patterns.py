@@ -231,19 +231,22 @@ def _fitting(document: dict[str, Any]) -> dict[str, Any]:
     charts: list[dict[str, Any]] = []
     room = _KEPT - document["heads"].nbytes
     for chart in sorted(document["charts"], key=lambda own: own is not shown):
-        new = [number for number in chart["statistics"] if number not in kept]
+        own = list(chart["statistics"])
+        while len(own) > 1 and chart is shown and sum(size(bare[number]) for number in own) > room:
+            own.pop()
+        new = [number for number in own if number not in kept]
         cost = sum(size(bare[number]) for number in new)
         if cost > room and charts:
             continue
         room -= cost
         kept += new
-        charts.append({**chart, "statistics": [kept.index(number) for number in chart["statistics"]]})
-    left = len(document["charts"]) - len(charts)
-    note = f"{left} more charts are in the live view. " if left > 1 else "1 more chart is in the live view. "
+        charts.append({**chart, "statistics": [kept.index(number) for number in own]})
+    left = len(statistics) - len(kept)
+    what = f"{left} statistics are" if left > 1 else "1 statistic is"
     return {
         **document,
         "statistics": [bare[number] for number in kept],
         "charts": charts,
         "shown": 0,
-        "note": ((note if left else "") + document["note"]).strip(),
+        "note": f"{what if left else 'Standard errors are'} in the live view only. {document['note']}".strip(),
     }
