@@ -314,6 +314,11 @@ def test_controls_have_as_many_numbers_and_all_seeds(told):
     assert list(probe.members) == ["attention", "distances", "control task", "random weights"]
     assert set(probe.parameters.values()) == {2 * 8 + 4 * 8 + 1}
     assert [len(result.seeds) for result in found.results] == [2, 2, 1, 0]
+    weights = probe.weights()
+    first, second = (member.module.plain.double() for member in probe.members["attention"])
+    both = [float(torch.linalg.norm(own[:, 5])) for own in (first, second)]  # the second head of the second layer
+    assert weights[hw.Head("encoder", 1, 1)] == pytest.approx(np.mean(both))
+    assert weights.stderr["encoder"][1, 1] == pytest.approx(abs(both[0] - both[1]) / 2)
     assert {row.relation for row in found.relations} == {"left", "right", "punct", "root"}
     own = [probe.evaluate(test, controls=False).without_punct.value]
     assert own == [pytest.approx(np.mean(found.results[0].seeds))]

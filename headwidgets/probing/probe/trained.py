@@ -18,7 +18,7 @@ from headwidgets.probing.probe.evaluation import ProbeEvaluation
 from headwidgets.probing.probe.features import Embeddings, Lens
 from headwidgets.probing.probe.learning import Reads
 from headwidgets.probing.probe.scorers import parameters_of
-from headwidgets.scores import Head
+from headwidgets.scores import Head, HeadScores
 from headwidgets.text.treebank import Sentence, Treebank
 from headwidgets.wire.documents import Provenance
 
@@ -98,6 +98,31 @@ class Probe:
         )
 
     __repr__ = __str__
+
+    def weights(self) -> HeadScores:
+        """How much the probe leans on each head: the length of all numbers that it learned for the head's attention
+        between words, mean over seeds, with its standard error over them.
+
+        A head that hardly attends to words at all may have large numbers and move nothing, and heads that say the same
+        share theirs: this says where the probe looks, not what each head knows.
+        """
+        members = self.members[self.name]
+        lengths = np.stack([_lengths(member.module) for member in members])
+        shape = (1 + max(h.layer for h in self.heads), 1 + max(h.index for h in self.heads))
+        values, errors = np.full(shape, np.nan), np.full(shape, np.nan)
+        for channel, head in enumerate(self.heads):
+            values[head.layer, head.index] = lengths[:, channel].mean()
+            if len(members) > 1:
+                errors[head.layer, head.index] = lengths[:, channel].std(ddof=1) / np.sqrt(len(members))
+        kind = self.heads[0].kind
+        return HeadScores(
+            {kind: values},
+            stderr={kind: errors} if len(members) > 1 else None,
+            n=self.trained_on[0],
+            name="weight in the probe",
+            provenance=self.provenance,
+            fingerprint=self.fingerprint,
+        )
 
     def evaluate(
         self,
@@ -198,6 +223,16 @@ class Probe:
     def cite(self) -> str:
         """BibTeX of the papers behind it."""
         return bibtex(["probe"])
+
+
+def _lengths(module: nn.Module) -> NDArray[np.float64]:
+    """Per channel the length of what a `MapScorer` learned for attention between words, [channels]."""
+    numbers = module.state_dict()
+    total = numbers["plain"].double().square().sum(0)
+    for key in ("as_head", "as_dependent"):
+        total += numbers[key].double().square().sum((0, 2))
+    found: NDArray[np.float64] = total.sqrt().numpy()
+    return found
 
 
 def mark(sentence: Sentence) -> str:
