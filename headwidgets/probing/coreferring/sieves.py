@@ -48,7 +48,7 @@ def agreement(mention: Mention, words: Sequence[Word]) -> dict[str, str]:
     """Number, gender and person of a mention, as far as its words tell."""
     head = words[mention.head]
     told = features_of(head)
-    found = {name: told[name] for name in ("Number", "Gender", "Person") if name in told}
+    found: dict[str, str] = {name: told[name] for name in ("Number", "Gender", "Person") if name in told}
     if any(words[i].head == mention.head and words[i].relation.split(":")[0] == "conj" for i in mention.words):
         found["Number"] = "Plur"
         found.pop("Gender", None)
@@ -75,7 +75,7 @@ def head_match(mention: Mention, earlier: Sequence[Mention], words: Sequence[Wor
     """The nearest with the same head word; the nearest where there is none."""
     form = words[mention.head].form.casefold()
     same = [one for one in earlier if words[one.head].form.casefold() == form]
-    return (same or [*earlier] or [None])[-1]
+    return same[-1] if same else nearest(mention, earlier, words)
 
 
 def sieves(mention: Mention, earlier: Sequence[Mention], words: Sequence[Word]) -> Mention | None:
