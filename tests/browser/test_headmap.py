@@ -175,11 +175,13 @@ def test_outlines_choose_heads_and_the_map_stays(page: Page, lab: Lab):
     assert saved.locator("[role=option]").count() == 24
     assert saved.locator("[aria-selected=true]").count() == 1
     saved.focus()
-    page.keyboard.press("End")
+    order = sorted(range(24), key=lambda i: spots[i][0])
+    key, end = ("End", order[-1]) if order[-1] != lonely else ("Home", order[0])  # a second Enter would let it go
+    page.keyboard.press(key)
     page.keyboard.press("Enter")
-    rightmost = max(range(24), key=lambda i: spots[i][0])
-    assert (
-        saved.locator("[aria-selected=true]").get_attribute("data-head") == f"encoder,{rightmost // 6},{rightmost % 6}"
+    page.wait_for_function(
+        "head => document.querySelector('.hw-headmap [aria-selected=true]')?.dataset.head === head",
+        arg=f"encoder,{end // 6},{end % 6}",
     )
     page.locator(f"{FRONT} .hw-headmap select").select_option("cluster")
     stage: Any = page.locator(f"{FRONT} .hw-headmap .hw-stage").bounding_box()
