@@ -23,8 +23,10 @@ from headwidgets.text.encoding import check_length, encode_side, segments_of
 from headwidgets.text.examples import Batch, Example, Side, as_texts
 from headwidgets.wire.documents import KindName, Provenance
 
-_FIRST, _LARGEST = 64, 1024
+_FIRST, _LARGEST = 128, 1024
 """Texts in the first chunk, and in the largest: few are enough to see something, many to sort by length."""
+_TOKENS = 512
+"""Padded positions per batch: in small batches of a small chunk little is padding."""
 _WINDOWS = ("sliding_window", "local_attention", "window_size", "attention_window")
 
 
@@ -261,7 +263,15 @@ def measure(
 
     for chunk in _chunks(len(examples), seed, on_partial is not None):
         stream(
-            model, examples, state.look, sites=sites, order=chunk, what="measuring patterns", after=after, cancel=cancel
+            model,
+            examples,
+            state.look,
+            sites=sites,
+            order=chunk,
+            max_tokens=_TOKENS if model.device.type == "cpu" else 8 * _TOKENS,
+            what="measuring patterns",
+            after=after,
+            cancel=cancel,
         )
         if on_partial is not None and state.sums.n < len(examples):
             on_partial(found())

@@ -170,13 +170,13 @@ def test_an_encoder_decoders_encoder_needs_no_targets():
 
 def test_partial_results_come_from_a_random_sample_and_the_end_does_not_depend_on_it():
     model = made("bert")
-    texts = [TEXTS[i % 3] for i in range(80)]
+    texts = [TEXTS[i % 3] for i in range(140)]
     seen, steps = [], []
     found = patterns.summary(
         model, texts, on_partial=lambda s: seen.append(s["entropy"].n), on_progress=lambda a, b: steps.append((a, b))
     )
-    assert seen == [64]
-    assert steps[-1] == (80, 80)
+    assert seen == [128]
+    assert steps[-1] == (140, 140)
     other = patterns.summary(model, texts[::-1], seed=3)
     for name in found:
         np.testing.assert_allclose(found[name].values["encoder"], other[name].values["encoder"], atol=1e-6)
