@@ -21,7 +21,7 @@ from headwidgets.probing.linking.keeping import kept_arcs, to_keep
 from headwidgets.probing.linking.looking import Seen, look
 from headwidgets.probing.linking.placed import PlacedExamples, placed, sample_of
 from headwidgets.probing.linking.result import Links
-from headwidgets.provenance import checked_seed, made
+from headwidgets.provenance import checked_seed, data_fingerprint, made
 from headwidgets.scores import Head
 
 
@@ -154,6 +154,7 @@ def links(
             [one.text for one in second],
             method="links",
             chosen_on=len(where[0].examples),
+            chosen_data=data_fingerprint(one.text for one in first),
             reported_on=len(where[1].examples),
             directions=", ".join(asked_for),
             offsets=offsets,
