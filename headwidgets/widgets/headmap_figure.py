@@ -27,6 +27,9 @@ _MARGIN = {"top": 40, "bottom": 44, "left": 68, "right": 16}
 _MOST_NUMBERS = 160
 """Points that have room for the number of their layer."""
 
+_KEPT = 4
+"""Generations of parts that are no longer on show and not yet closed."""
+
 Floats = NDArray[np.float64]
 
 
@@ -51,6 +54,7 @@ class HeadMapFigure(PointFigure):
             ),
         ]
         self._extra: list[Any] = []
+        self._retired: list[list[Any]] = []
         self.figure = bqplot.Figure(
             axes=self._axes,
             fig_margin=dict(_MARGIN),
@@ -94,10 +98,7 @@ class HeadMapFigure(PointFigure):
         }
         self.figure.interaction = None
         self.figure.marks = [*(mark for _, mark in self._points), *self._extra]
-        for part in (*old_tools, *old):
-            if getattr(part, "tooltip", None) is not None:
-                part.tooltip.close()
-            part.close()
+        self._retire([*old_tools, *old])
 
     def _selector(self, tool: Any) -> Any:
         marks = [mark for _, mark in self._points]
@@ -113,7 +114,13 @@ class HeadMapFigure(PointFigure):
             old, self._tools[name] = self._tools[name], self._selector(tool)
             if self._mode == name:
                 self.figure.interaction = self._tools[name]
-            old.close()
+            self._retire([old])
+
+    def _retire(self, parts: list[Any]) -> None:
+        """Close parts later: the browser still writes to those that it takes down."""
+        self._retired.append(parts)
+        while len(self._retired) > _KEPT:
+            _close(self._retired.pop(0))
 
     def _add(self, places: Any, fills: list[str], shape: str, size: float, grouping: dict[str, Any]) -> None:
         own = grouping.get("about") or [grouping["labels"][i] if i >= 0 else "" for i in grouping["group"]]
@@ -190,8 +197,15 @@ class HeadMapFigure(PointFigure):
     def close(self) -> None:
         """Take the figure and everything in it from the page."""
         super().close()
-        for part in (*self._extra, *self._axes, *self._scales.values()):
-            part.close()
+        _close([*(part for parts in self._retired for part in parts), *self._extra, *self._axes])
+        _close(list(self._scales.values()))
+
+
+def _close(parts: list[Any]) -> None:
+    for part in parts:
+        if getattr(part, "tooltip", None) is not None:
+            part.tooltip.close()
+        part.close()
 
 
 def _spans(x: Floats, y: Floats) -> tuple[tuple[float, float], tuple[float, float]]:
