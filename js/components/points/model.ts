@@ -60,7 +60,7 @@ export function step<P extends PlacedHead>(placed: readonly P[], from: P | null,
   const upright = key === "ArrowUp" || key === "ArrowDown";
   const order = [...placed].sort((a, b) => (upright ? b.y - a.y || a.x - b.x : a.x - b.x || b.y - a.y));
   const at = from === null ? -1 : order.findIndex(({ key: own }) => own === from.key);
-  if (at < 0) return order[0] ?? null;
+  if (at < 0) return (key === "End" ? order[order.length - 1] : order[0]) ?? null;
   return order[Math.max(0, Math.min(order.length - 1, at + move))] ?? null;
 }
 
