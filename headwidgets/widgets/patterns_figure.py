@@ -63,9 +63,6 @@ class PatternFigure(PointFigure):
         self.figure.layout.max_width = "100%"
         self.figure.layout.height = "400px"
         self.figure.layout.flex = "1 1 480px"
-        self._tools["brush"] = bqplot.interacts.BrushSelector(
-            x_scale=self._scales["x"], y_scale=self._scales["y"], marks=[], color=SELECTED
-        )
         self._tools["pan"] = bqplot.PanZoom(scales={"x": [self._scales["x"]], "y": [self._scales["y"]]})
         self.show(document, chart)
 
@@ -108,9 +105,16 @@ class PatternFigure(PointFigure):
         self._axes[0].label = "layer"
         self._tick(columns)
         self._axes[1].label = _titled(own["label"], own["unit"])
-        self._tools["brush"].marks = [mark for _, mark in self._points]
-        self.figure.marks = [*self._lines, *(mark for _, mark in self._points), self._rings]
-        for part in (*before, *tooltips):
+        # a brush knows the marks that it began with: another chart needs another one
+        marks = [mark for _, mark in self._points]
+        brush = self._tools.pop("brush", None)
+        self._tools["brush"] = bqplot.interacts.BrushSelector(
+            x_scale=self._scales["x"], y_scale=self._scales["y"], marks=marks, color=SELECTED
+        )
+        self.figure.interaction = None
+        self.figure.marks = [*self._lines, *marks, self._rings]
+        self.set_mode(self._mode)
+        for part in (*before, *tooltips, *([] if brush is None else [brush])):
             part.close()
 
     def _follow(self, places: Places, mark: Any) -> None:
