@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 
 import headwidgets as hw
-from headwidgets import statistics
 from headwidgets.errors import Cancelled, InputError, UnsupportedError
 from headwidgets.models.interventions import ReplaceMap
 from headwidgets.models.twins import random_twin
@@ -344,29 +344,40 @@ def test_a_head_that_looks_one_back_is_no_better_than_its_offset():
     assert not found.specialists()
 
 
-def test_luck_is_rarely_called_knowledge():
+@pytest.mark.parametrize(("texts", "least", "most"), [(120, 40, 200), (14, 20, 40)])
+def test_luck_is_rarely_called_knowledge(texts, least, most):
     """Hits and guesses that are independent coins, 40 rows of 30 heads: at most 5 % of tables may have a good cell."""
     generator = np.random.default_rng(0)
-    rows, heads, texts = 40, 30, 120
+    rows, heads = 40, 30
     wrong = {"rows": 0, "cells": 0}
     tables = 40
     for table in range(tables):
         largest, scores = judging.Largest(texts, table), []
         for _ in range(rows):
-            n = int(generator.integers(40, 200))
+            n = int(generator.integers(least, most))
             which, own = np.unique(generator.integers(0, texts, n), return_inverse=True)
             weights = np.bincount(own).astype(float)
             hits = judging._by_cluster(generator.random((n, heads)) < 0.4, own)
             guess = judging._by_cluster(generator.random((n, 1)) < 0.4, own)
             (rate, left), (other, its) = (judging._residuals(sums, weights) for sums in (hits, guess))
-            spread = judging._spread(left - its)
+            spread = np.maximum(judging._spread(left - its), 1 / n)  # as in a table
             largest.add(which, left - its, spread, best=0)
-            scores.append((rate - other) / spread / statistics.t_value(len(which) - 1) * statistics.z_value())
+            scores.append(((rate - other) / spread, judging._freedom(weights)))
         assert 2.5 < largest.of_rows < largest.of_cells < 6
-        wrong["rows"] += any(own[0] > largest.of_rows for own in scores)
-        wrong["cells"] += any((own > largest.of_cells).any() for own in scores)
+        wrong["rows"] += any(own[0] > judging._of_few(largest.of_rows, few) for own, few in scores)
+        wrong["cells"] += any((own > judging._of_few(largest.of_cells, few)).any() for own, few in scores)
     # two-sided at 5 %, so 2.5 % of tables on this side: 1 of 40; five or more happen by chance once in 300 such tests
     assert max(wrong.values()) < 5
+
+
+def test_few_texts_tell_less_the_farther_out_one_looks():
+    for freedom in (9, 11, 40):
+        for critical in (1.96, 3, 4.5):
+            exact = stats.t.isf(stats.norm.sf(critical), freedom)
+            assert judging._of_few(critical, freedom) == pytest.approx(exact, rel=5e-3)
+    assert judging._of_few(4.0, 0) == np.inf
+    assert judging._freedom(np.full(12, 3.0)) == 11
+    assert judging._freedom(np.array([100.0, *[1.0] * 20])) == 0  # one text that is nearly all
 
 
 def test_few_instances_have_an_interval_and_no_verdict():

@@ -10,6 +10,7 @@ Resampling-Based Multiple Testing; the bootstrap: Chernozhukov, Chetverikov and 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +75,7 @@ class _Measured:
     key: RowKey
     n: int
     clusters: int
+    freedom: int
     chosen: Floats
     best: int | None
     values: Floats
@@ -198,7 +200,7 @@ def judge(
     for i, own in enumerate(measured):
         band = random.get(i)
         if own.judged:
-            wide = of_cells * _small(own)
+            wide = _of_few(of_cells, own.freedom)
             lowest = np.min([d - wide * s for d, s in zip(own.differences, own.spreads, strict=True)], axis=0)
             passing[i] = (lowest > 0) & (own.values > (band.high if band else -1.0))
         rows.append(_row(own, heads, labels, of_rows, band, arcs.get(i, ())))
@@ -227,7 +229,7 @@ def _measure(key: RowKey, first: Split, second: Split, cluster: Ints, heads: int
     interval = Interval(math.nan, math.nan, math.nan)
     if not n:
         rates = [nothing] * len(names)
-        return _Measured(key, 0, 0, chosen, best, nothing, nothing, interval, names, offset, rates, [], [])
+        return _Measured(key, 0, 0, 0, chosen, best, nothing, nothing, interval, names, offset, rates, [], [])
     which, own = np.unique(cluster[second.asked[direction].example[key.second]], return_inverse=True)
     weights = np.bincount(own).astype(np.float64)
     sums = _by_cluster(unpack(second.seen.hits[direction], key.second), own)
@@ -250,8 +252,8 @@ def _measure(key: RowKey, first: Split, second: Split, cluster: Ints, heads: int
         (low, high), _ = statistics.proportion(sums[:, best].astype(np.float64), weights, len(which))
         interval = Interval(float(values[best]), low, high)
     return _Measured(
-        key, n, len(which), chosen, best, values, _spread(residuals), interval, names, offset, rates, differences,
-        spreads,
+        key, n, len(which), _freedom(weights), chosen, best, values, _spread(residuals), interval, names, offset,
+        rates, differences, spreads,
     )  # fmt: skip
 
 
@@ -298,9 +300,21 @@ def _spread(residuals: Floats) -> Floats:
     return found
 
 
-def _small(own: _Measured) -> float:
-    """What few clusters add to a quantile."""
-    return statistics.t_value(own.clusters - 1) / statistics.z_value()
+def _freedom(weights: Floats) -> int:
+    """Degrees of freedom of a standard error over clusters of these sizes: as many equal ones would tell as much.
+
+    Source: Carter, Schnepel and Steigerwald 2017, Review of Economics and Statistics 99, 698 (effective clusters).
+    """
+    return max(0, int(weights.sum() ** 2 / (weights**2).sum() + 1e-9) - 1)
+
+
+def _of_few(critical: float, freedom: int) -> float:
+    """A critical value of the normal distribution as one of Student's t, as far out in its tail.
+
+    Few clusters tell a standard error badly, which matters the more the farther out one looks: where a normal
+    distribution has 4, Student's t has 6.2 with 12 clusters.
+    """
+    return statistics.t_value(freedom, 2 * NormalDist().cdf(min(critical, 7.0)) - 1)
 
 
 def _row(
@@ -321,7 +335,7 @@ def _row(
     value = own.interval.value
     difference, better = Interval(math.nan, math.nan, math.nan), False
     if own.best is not None and own.differences and own.n:
-        wide = critical * _small(own) if own.clusters > 1 else math.inf
+        wide = _of_few(critical, own.freedom)
         against = [(d[top], s[top]) for d, s in zip(own.differences, own.spreads, strict=True)]
         low = min(d - wide * s for d, s in against)
         least, spread = min(against)

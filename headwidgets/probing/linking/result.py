@@ -41,7 +41,8 @@ class LinkRow:
         baseline: Accuracy of the best fixed offset [Clark et al. 2019, Voita et al. 2019].
         offset: That offset, in words.
         baselines: Accuracy of every baseline, by name.
-        strongest: Name of the strongest of the other baselines, chosen on the first split.
+        strongest: Name of the other baseline that is strongest on the second split, which errs on its side; a rule's
+            parts of speech are chosen on the first.
         strongest_accuracy: Its accuracy; NaN when there is none.
         difference: Accuracy of the head less that of the strongest of all baselines, on the same instances; the
             interval holds for all rows together.
