@@ -17,6 +17,9 @@ from headwidgets.provenance import checked_seed
 from headwidgets.scores import Estimate, Head, Interval, import_pandas
 from headwidgets.wire.documents import Provenance
 
+_TRIES = 20
+"""Sets drawn for every set asked for, until they are different."""
+
 
 @dataclass(frozen=True)
 class Knockout:
@@ -114,7 +117,8 @@ def knockout(
         heads: Which heads, for example those of one role.
         texts: To evaluate on; not those that the heads were chosen on.
         labels: See `HeadModel.evaluate`.
-        draws: How many sets of random heads, at least 20 for a band that means something.
+        draws: How many different sets of random heads, at least 20 for a band that means something; fewer where there
+            are no more (a single head of a layer of 12 has 11).
         match: ``layer``: every draw has as many heads of each layer and kind as `heads`; ``model``: any heads.
         exclude: Heads that no draw may have, besides `heads`.
         seed: Of the draws and of everything else that is drawn.
@@ -166,8 +170,13 @@ def knockout(
         notes.append(
             f"{short} of {len(chosen)} heads of each draw come from another layer: theirs has too few other heads."
         )
-    if draws < 20:
-        notes.append(f"{draws} draws: the band and p say little below 20.")
+    if len(drawn) < draws:
+        notes.append(
+            f"There are only {len(drawn)} other sets of such heads, so each of them is a control and p is at least "
+            f"1/{len(drawn) + 1}."
+        )
+    if len(drawn) < 20:
+        notes.append(f"{len(drawn)} draws: the band and p say little below 20.")
     settings = {**measure.provenance["settings"], "ablation": ablation, "draws": draws, "match": match, "seed": seed}
     return Knockout(
         heads=chosen,
@@ -177,7 +186,7 @@ def knockout(
         control_heads=drawn,
         band=Interval(float(changes.mean()), float(low), float(high)),
         difference=_difference(measure, chosen, drawn, ablation),
-        p=(1 + as_bad) / (1 + draws),
+        p=(1 + as_bad) / (1 + len(drawn)),
         match="the same layers" if match == "layer" else "the model",
         notes=notes,
         provenance={**measure.provenance, "settings": settings},
@@ -185,16 +194,22 @@ def knockout(
 
 
 def _draws(chosen: list[Head], pool: set[Head], draws: int, match: str, seed: int) -> tuple[list[list[Head]], int]:
-    """Sets of other heads, and how many of each set could not come from the layer that they stand for."""
+    """Different sets of other heads, and how many of each set could not come from the layer that they stand for.
+
+    A set that comes twice would count twice in p, as if the heads had been compared with more than they were. Where
+    there are no more sets than asked for, they are all of them.
+    """
     if len(pool) < len(chosen):
         raise InputError(
             f"expected at least as many other heads as the {len(chosen)} that are closed, to draw controls from; there "
             f"are {len(pool)}: close fewer heads"
         )
     needed = Counter((h.kind, h.layer) for h in chosen) if match == "layer" else Counter()
-    found = []
+    found: dict[tuple[Head, ...], None] = {}
     short = 0
-    for draw in range(draws):
+    for draw in range(_TRIES * (draws + 50)):
+        if len(found) == draws:
+            break
         generator = np.random.default_rng((seed, draw))
         own: list[Head] = []
         for (kind, layer), count in sorted(needed.items()):
@@ -205,8 +220,8 @@ def _draws(chosen: list[Head], pool: set[Head], draws: int, match: str, seed: in
         short = rest if match == "layer" else 0
         candidates = sorted(pool - set(own))
         own += [candidates[i] for i in generator.permutation(len(candidates))[:rest]]
-        found.append(sorted(own))
-    return found, short
+        found[tuple(sorted(own))] = None
+    return [list(own) for own in found], short
 
 
 def _difference(measure: Evaluator, chosen: list[Head], drawn: list[list[Head]], ablation: str) -> Interval | None:

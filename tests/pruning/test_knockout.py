@@ -45,10 +45,22 @@ def test_a_loss_is_worse_when_it_grows(model, labels):
     assert found.p == (1 + sum(e.value - found.full.value >= lost - 1e-12 for e in found.controls)) / 4
 
 
+def test_a_control_that_comes_again_does_not_count_again(model, labels):
+    """One head of four: three others, so that nothing can be sure of more than 1 in 4."""
+    others = [h for h in model.heads() if h.layer == 0][1:]
+    found = hw.pruning.knockout(model, model.heads()[:1], TEXTS, labels, draws=20)
+    assert sorted(found.control_heads) == [[h] for h in others]
+    assert found.p >= 1 / (len(others) + 1)
+    assert f"only {len(others)} other sets" in " ".join(found.notes)
+    all_sets = hw.pruning.knockout(model, model.heads()[:2], TEXTS, labels, draws=12, match="model")
+    assert len({tuple(own) for own in all_sets.control_heads}) == 12
+
+
 def test_draws_are_matched_where_they_can_be(model, labels):
     heads = model.heads()[:3]  # of the first layer, which has one or no other head left
     left = [h for h in model.heads() if h.layer == 0 and h not in heads]
     found = hw.pruning.knockout(model, heads, TEXTS, labels, draws=2)
+    assert found.control_heads
     for own in found.control_heads:
         assert len(set(own)) == 3
         assert {h for h in own if h.layer == 0} == set(left)
