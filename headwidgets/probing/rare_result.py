@@ -3,13 +3,12 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 from headwidgets.citations import bibtex
 from headwidgets.errors import InputError
 from headwidgets.scores import Head, HeadScores, Interval, import_pandas
-from headwidgets.statistics import wilson
+from headwidgets.statistics import t_value, wilson
 
 LEAST = 20
 """Texts below which there is an interval and no verdict."""
@@ -70,8 +69,8 @@ class RareWords:
     def heads(self, measure: str = "sentence", rarest: int = 1, *, level: float = 0.95) -> list[Head]:
         """Heads that are above the strongest baseline, best first.
 
-        Differences are paired by text, and the level holds for all heads together (Bonferroni). The paper has no rule
-        of its own. Below 20 texts there is no verdict, so no head.
+        Differences are paired by text, and the level holds for all heads together (Bonferroni, Student's t). The paper
+        has no rule of its own. Below 20 texts there is no verdict, so no head.
 
         Args:
             measure: ``token`` or ``sentence``.
@@ -82,7 +81,7 @@ class RareWords:
         if gains.n < LEAST or gains.stderr is None:
             return []
         measured = [(head, value) for head, value in gains if not math.isnan(value)]
-        quantile = NormalDist().inv_cdf(1 - (1 - level) / max(1, len(measured)))
+        quantile = t_value(gains.n - 1, 1 - 2 * (1 - level) / max(1, len(measured)))  # one-sided
         found = [
             (value, head)
             for head, value in measured

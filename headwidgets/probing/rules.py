@@ -14,7 +14,7 @@ from headwidgets.probing.positional import PositionalHeads
 from headwidgets.probing.rare_result import RareWords
 from headwidgets.roles import Evidence, Role
 from headwidgets.scores import Head, HeadScores
-from headwidgets.statistics import LEVEL, wilson, z_value
+from headwidgets.statistics import LEVEL, t_value, wilson, z_value
 
 LEAST = 20
 """Texts below which nothing is said of a head."""
@@ -172,13 +172,17 @@ def _unit(scores: HeadScores) -> str:
 
 
 def interval(scores: HeadScores, head: Head, share: bool, level: float = LEVEL) -> tuple[float, float]:
-    """Interval of a head's score for new texts, from its standard error; Wilson's for shares. NaN without an error."""
+    """Interval of a head's score for new texts, from its standard error, by Student's t; Wilson's for shares.
+
+    NaN without an error. Few texts of skewed scores tell little: of many heads at a threshold of 0.9, some are called
+    certain in 1 of 10 times at 40 texts, and in 1 of 20 from about 100 on.
+    """
     if scores.stderr is None:
         return math.nan, math.nan
     value, error = scores[head], float(scores.stderr[head.kind][head.layer, head.index])
     if math.isnan(error):
         return math.nan, math.nan
-    quantile = z_value(level)
+    quantile = t_value(scores.n - 1, level) if scores.n > 1 else z_value(level)
     if not share:
         return value - quantile * error, value + quantile * error
     spread = value * (1 - value)

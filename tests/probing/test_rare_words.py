@@ -7,6 +7,7 @@ import torch
 import headwidgets as hw
 from headwidgets.errors import Cancelled, InputError
 from headwidgets.probing import rare_words
+from headwidgets.probing.rare_result import RareWords
 from tests.models.tiny import made
 
 CORPUS = ["the cat sat on the mat", "the dog saw the cat", "a cat ran and the dog sat", "the small red bird"]
@@ -137,6 +138,18 @@ def test_a_head_that_points_at_rare_words_is_found_and_a_fixed_place_is_not():
     assert fixed.scores("sentence")[head] == fixed.baselines["sentence1"]["place 4 from the start"] == 1
     assert fixed.n >= 20
     assert head not in fixed.heads(), "a fixed place does as well"
+
+
+def test_heads_as_good_as_the_baseline_are_rarely_above_it():
+    """96 heads that hit as often as the baseline, in 20 texts: in at most 1 of 20 cases may one be called better."""
+    generator = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(200):
+        gain = (generator.random((20, 96)) < 0.6) - (generator.random((20, 1)) < 0.6).astype(float)
+        values, errors = gain.mean(0).reshape(8, 12), gain.std(0, ddof=1).reshape(8, 12) / np.sqrt(20)
+        gains = hw.HeadScores({"encoder": values}, stderr={"encoder": errors}, n=20, name="gain")
+        wrong += bool(RareWords({}, {"sentence1": gains}, {}, "", ()).heads())
+    assert wrong <= 14  # at 5 % more than fourteen happen once in 100 such tests; a normal quantile gives 18
 
 
 def test_frequencies_come_from_where_the_user_says():
