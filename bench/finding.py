@@ -190,8 +190,8 @@ def agreed(pairs: Sequence[tuple[list[str], list[str]]], rounds: int = 5) -> lis
 TABLES = {f.__name__: f for f in (coreference, pronouns, relations, alignment, rare)}
 
 
-def main() -> None:
-    """Print one table."""
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """What is asked for; the command line by default."""
     parser = argparse.ArgumentParser(prog="python -m bench.finding")
     parser.add_argument("what", choices=list(TABLES))
     parser.add_argument("--model", default="")
@@ -200,7 +200,19 @@ def main() -> None:
     parser.add_argument("--reported", type=int, default=2717, help="examples of relations to report on")
     parser.add_argument("--directed", action="store_true", help="relations with their direction")
     parser.add_argument("--untagged", action="store_true", help="relations without parts of speech")
-    options = parser.parse_args()
+    return parser.parse_args(arguments)
+
+
+def table() -> str:
+    """What `python -m bench finding` prints: all tables."""
+    torch.set_num_threads(1)
+    parts = [f"### {name.capitalize()}\n\n{make(parsed([name]))}" for name, make in TABLES.items()]
+    return "\n\n".join(["## What heads find", *parts])
+
+
+def main() -> None:
+    """Print one table."""
+    options = parsed()
     torch.set_num_threads(1)
     begun = time.perf_counter()
     print(TABLES[options.what](options))
