@@ -1,8 +1,8 @@
 """Run benchmarks and print their tables: ``python -m bench [name ...] [--write]``.
 
 Every module named here has ``table() -> str``, Markdown that begins with a heading and says how it was measured.
-Without names those of ``SHORT`` run; the others run when they are named, and some take an hour. ``--write`` puts the sections
-into docs/benchmarks.md, each in the place of the one with its heading, or at the end.
+Without names those of ``SHORT`` run; the others run when they are named, and some take an hour. ``--write`` puts the
+sections into docs/benchmarks.md, each in the place of the one with its heading, or at the end.
 """
 
 import argparse
