@@ -36,7 +36,8 @@ class LayerTest:
         chance: The middle 95 % of `difference` when heads are dealt to layers at random.
         p: Share of such deals with a difference as large (one-sided).
         neighbours: Mean over pairs of neighbouring layers: distance across them less distance within them.
-        neighbours_chance: The same as `chance`, heads dealt to the two layers of a pair only.
+        neighbours_chance: The same as `chance`, heads dealt to the two layers of a pair only; at least as wide as it
+            should be, since pairs share layers.
         neighbours_p: The same as `p`.
         by_gap: Mean distance of heads that are 0, 1, 2, ... layers apart.
         n: Texts.
@@ -183,8 +184,12 @@ def _neighbours(sums: Floats, pairs: Floats) -> Floats:
 
 
 def _dealt(square: Floats, layers: Labels, generator: np.random.Generator, samples: int) -> Floats:
-    """`_neighbours` when the heads of two neighbouring layers change places at random, [samples]."""
-    total, count = np.zeros(samples), 0
+    """`_neighbours` when the heads of two neighbouring layers change places at random, [samples].
+
+    Pairs of layers that share one are not independent, and cannot be dealt together. So the draws of every second pair
+    and those of the others are put together in order of size, which spreads their sum as wide as it can be.
+    """
+    totals, count = np.zeros((2, samples)), 0
     for low in range(int(layers.max())):
         places = np.flatnonzero((layers == low) | (layers == low + 1))
         first = int((layers == low).sum())
@@ -196,9 +201,10 @@ def _dealt(square: Floats, layers: Labels, generator: np.random.Generator, sampl
         chosen = (np.argsort(generator.random((samples, len(places))), axis=1) < first).astype(np.float64)
         across = ((chosen @ own) * (1 - chosen)).sum(1)
         rest = own.sum() / 2 - across
-        total += across / (first * second) - rest / inside
+        totals[low % 2] += across / (first * second) - rest / inside
         count += 1
-    return total / count if count else np.full(samples, math.nan)
+    found: Floats = np.sort(totals, axis=1).sum(0)
+    return found / count if count else np.full(samples, math.nan)
 
 
 def _p(value: float, chance: Floats) -> float:

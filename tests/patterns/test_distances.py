@@ -290,6 +290,19 @@ def test_where_layers_mean_nothing_the_test_says_so_as_often_as_it_should():
         assert 0.35 <= np.mean(np.array(p) <= 0.5) <= 0.65
 
 
+def test_pairs_of_layers_that_share_one_do_not_make_the_test_too_sure():
+    """Heads that are dealt to layers at random: what is found spreads no wider than the band of chance says."""
+    generator = np.random.default_rng(5)
+    labels = np.repeat(np.arange(6), 12)
+    found = []
+    for seed in range(150):
+        points = generator.normal(size=(72, 5)) * generator.lognormal(0, 0.6, (72, 1))
+        square = ((points[:, None] - points[None]) ** 2).sum(-1)
+        test = layer_test("encoder", square, labels, np.zeros((1, 6, 6)), np.ones(1), n=1, samples=200, seed=seed)
+        found.append(test.neighbours.value / (test.neighbours_chance[1] - test.neighbours_chance[0]) * 2 * 1.96)
+    assert 0.7 < np.std(found) < 1.05  # as if pairs shared nothing it would be 1.3
+
+
 def test_few_texts_have_no_interval():
     assert math.isnan(compared(*planted(3, 4, 1.0), groups=4).difference.low)
     assert "nan" not in str(compared(*planted(3, 4, 1.0), groups=4))
