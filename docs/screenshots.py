@@ -44,6 +44,13 @@ widget = hw.CurveView(compared, title="Two rankings and five random orders", hig
 result = hw.attribution.attack(model, found, judged_on[0][:60], judged_on[1][:60])
 most = max(range(len(result)), key=lambda i: result[i].changed)
 widget = hw.TriggerTable(result, sort="outcome:0", selected=most)""",
+    "patterns": """found = hw.patterns.summary(model, texts[:200])
+widget = hw.PatternView(found, chart="tokens")""",
+    "headmap": """distances = hw.patterns.distance(model, texts[:200])
+sinks = hw.probing.roles(model, texts[:200], look_for=["sink"]).heads("sink")
+widget = hw.HeadMap(distances, selected=sinks)""",
+    "roles": """roles = hw.probing.roles(model, texts[:200])
+widget = hw.HeadGrid(scores[0], roles=roles)""",
     "probe": """chosen_on, reported_on = hw.demo.treebank("train")[:200], hw.demo.treebank("test")
 found = hw.probing.syntax(model, reported_on, train=chosen_on, random=0)
 at = next(i for i, row in enumerate(found.rows) if (row.relation, row.direction) == ("obj", "forward"))
@@ -62,8 +69,8 @@ FILES = {
 }
 """Pictures of real models, drawn without a browser from what ``python -m bench.roles --to docs/roles`` measured."""
 WIDTH = 1000
-WIDER = {"triggers": 1160}
-"""Of the window, in CSS pixels; a table with its details needs more."""
+WIDER = {"triggers": 1160, "patterns": 1440, "headmap": 1360}
+"""Of the window, in CSS pixels; a table with its details needs more, and so does a chart with its grid beside it."""
 HEIGHT = 2400
 MARGIN = 24
 MOST_BYTES = 250_000
@@ -103,10 +110,13 @@ def _shoot(output: Locator, path: Path) -> None:
     picture = Image.open(io.BytesIO(output.screenshot())).convert("RGB")
     surface = picture.getpixel((picture.width - 1, picture.height - 1))
     box = ImageChops.difference(picture, Image.new("RGB", picture.size, surface)).getbbox()
-    content = picture.crop(box)
+    _compact(_framed(picture.crop(box), surface), path)
+
+
+def _framed(content: Image.Image, surface: tuple[int, ...]) -> Image.Image:
     framed = Image.new("RGB", (content.width + 2 * MARGIN, content.height + 2 * MARGIN), surface)
     framed.paste(content, (MARGIN, MARGIN))
-    _compact(framed, path)
+    return framed
 
 
 def _compact(picture: Image.Image, path: Path) -> None:
@@ -128,7 +138,8 @@ def _draw(name: str) -> None:
             )
         else:
             figures.save({**document, "title": FILES[name]}, path, theme=theme, width=720)
-        _compact(Image.open(path).convert("RGB"), path)
+        picture = Image.open(path).convert("RGB")
+        _compact(_framed(picture, picture.getpixel((picture.width - 1, picture.height - 1))), path)
         print(f"{path.name} {path.stat().st_size // 1000} kB", flush=True)
 
 
