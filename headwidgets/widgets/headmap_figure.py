@@ -138,7 +138,7 @@ class HeadMapFigure(PointFigure):
             stroke_width=1.0,
             default_size=int(size),
             selected_style={"opacity": 1.0, "stroke": SELECTED, "stroke-width": 3},
-            unselected_style={"opacity": 0.45},
+            unselected_style={"opacity": 0.7},
             tooltip=bqplot.Tooltip(fields=["name"], labels=["head"]),
             interactions={"hover": "tooltip", "click": "select"},
         )
