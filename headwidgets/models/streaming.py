@@ -81,10 +81,16 @@ class _Seen(Exception):
 
 
 def _may_end(model: HeadModel) -> bool:
-    """Whether a pass may be left in the middle: not where hooks move weights about, or collect outputs."""
+    """Whether a pass may be left in the middle: not where anybody's hooks (gates around the call, a user's own, those
+    that move weights about) wait for what comes later, or outputs are collected.
+    """
     config = model.model.config
-    collects = any(getattr(config, f"output_{what}", False) for what in ("hidden_states", "attentions"))
-    return not collects and not any(hasattr(module, "_hf_hook") for module in model.model.modules())
+    if any(getattr(config, f"output_{what}", False) for what in ("hidden_states", "attentions")):
+        return False
+    return not any(
+        module._forward_pre_hooks or module._forward_hooks or hasattr(module, "_hf_hook")
+        for module in model.model.modules()
+    )
 
 
 def membership(units: Sequence[NDArray[np.int64]], length: int, device: Any) -> Tensor:

@@ -226,3 +226,16 @@ def test_a_summary_is_read_back(tmp_path):
 def test_what_does_not_fit_is_said(call, says):
     with pytest.raises(InputError, match=says):
         call(made("bert"))
+
+
+def test_only_some_statistics():
+    model = made("bert")
+    texts = ["the cat sat on the mat", "a dog ran home"]
+    some = patterns.summary(model, texts, statistics=["entropy", "confidence"])
+    assert some.names == ("confidence", "entropy")
+    whole = patterns.summary(model, texts)
+    for name in some.names:
+        assert some[name].values["encoder"] == pytest.approx(whole[name].values["encoder"])
+    for wrong in ("entropy", ["entropie"], [], 3):
+        with pytest.raises(InputError, match="statistics"):
+            patterns.summary(model, texts, statistics=wrong)

@@ -80,3 +80,16 @@ def test_what_was_measured_before_is_taken_and_nothing_more_is_measured():
         roles_after(model, scores, before=before, again=False, counts=[9])
     with pytest.raises(InputError, match="most important first"):
         roles_after(model, "rank", before=before)
+
+
+def test_heads_of_the_last_layer_are_pruned_and_measured_again():
+    model = made("bert")
+    ranking = sorted(model.heads(), key=lambda head: head.layer)  # the last layer is pruned first
+    found = roles_after(
+        model, ranking, texts(8), counts=[0, 3], look_for=["positional", "rare-word", "broad"], least=1
+    )
+    assert len(found.again) == 2
+    with model.gated(pruned=ranking[::-1][:3]):
+        alone = roles(model, texts(8), look_for=["positional", "rare-word", "broad"], least=1)
+    gone = set(ranking[::-1][:3])
+    assert found.again[1].heads("broad") == [head for head in alone.heads("broad") if head not in gone]
