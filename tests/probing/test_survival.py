@@ -85,9 +85,7 @@ def test_what_was_measured_before_is_taken_and_nothing_more_is_measured():
 def test_heads_of_the_last_layer_are_pruned_and_measured_again():
     model = made("bert")
     ranking = sorted(model.heads(), key=lambda head: head.layer)  # the last layer is pruned first
-    found = roles_after(
-        model, ranking, texts(8), counts=[0, 3], look_for=["positional", "rare-word", "broad"], least=1
-    )
+    found = roles_after(model, ranking, texts(8), counts=[0, 3], look_for=["positional", "rare-word", "broad"], least=1)
     assert len(found.again) == 2
     with model.gated(pruned=ranking[::-1][:3]):
         alone = roles(model, texts(8), look_for=["positional", "rare-word", "broad"], least=1)
