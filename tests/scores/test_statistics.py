@@ -16,6 +16,13 @@ def test_students_quantiles(freedom):
     assert s.t_value(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=2e-3)
 
 
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 6, 9, 19, 60, 400, 2001, 10**6])
+def test_tails_of_students_t_are_those_of_a_table(freedom):
+    for value in (0.0, 0.3, 1.0, -2.1, 4.5, 7.0):
+        assert s.t_tail(value, freedom) == pytest.approx(2 * stats.t.sf(abs(value), freedom), rel=1e-4, abs=1e-13)
+    assert s.t_tail(3.0, 0) == 1
+
+
 def test_wilson_against_the_formula_of_an_independent_library():
     for right, n in [(0, 10), (7, 10), (81, 263), (872, 872)]:
         expected = stats.binomtest(right, n).proportion_ci(method="wilson")

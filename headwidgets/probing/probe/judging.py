@@ -3,13 +3,12 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headwidgets.scores import Interval
-from headwidgets.statistics import proportion, ratio, ratio_variance, t_value
+from headwidgets.statistics import proportion, ratio, ratio_variance, t_tail, t_value
 
 Floats = NDArray[np.float64]
 Wholes = NDArray[np.int64]
@@ -58,6 +57,7 @@ def accuracy(right: Floats, sentence: Wholes) -> Interval:
 def difference(right: Floats, other: Floats, sentence: Wholes) -> tuple[Interval, float]:
     """Paired difference of two shares with its interval by sentence, and the two-sided p-value of no difference.
 
+    Both by Student's t, with a sentence less than there are.
     Where all sentences differ by the same, the p-value is that of the sign test.
     """
     if not len(right):
@@ -67,10 +67,11 @@ def difference(right: Floats, other: Floats, sentence: Wholes) -> tuple[Interval
     n = len(counts)
     error = math.sqrt(ratio_variance(gains, counts)) if n > 1 else math.nan
     half = t_value(n - 1) * error
+    p = 1.0
     if error > 0:
-        p = 2 * (1 - NormalDist().cdf(abs(value) / error * NormalDist().inv_cdf(0.975) / t_value(n - 1)))
-    else:
-        p = min(1.0, 2 * 0.5**n) if error == 0 and value != 0 else 1.0
+        p = t_tail(value / error, n - 1)
+    elif error == 0 and value != 0:
+        p = min(1.0, 2 * 0.5**n)
     return Interval(value, value - half, value + half), p
 
 
