@@ -199,6 +199,20 @@ def _parameters(function: Callable[..., Any]) -> set[str]:
         return set()
 
 
+_CALLBACKS = {
+    "on_progress": "a function of texts done and texts in all",
+    "on_partial": "a function of a result",
+    "cancel": "a function that says whether to stop",
+}
+
+
+def _expect_callbacks(function: Callable[..., Any], given: dict[str, Any]) -> None:
+    """Callbacks that cannot be called are said before the work, not in the middle of it."""
+    for name in _CALLBACKS.keys() & given.keys() & _parameters(function):
+        if given[name] is not None and not callable(given[name]):
+            raise InputError(f"expected {name}= as {_CALLBACKS[name]}, or None; got {given[name]!r}")
+
+
 def _both(first: Callable[..., None], second: Callable[..., None] | None) -> Callable[..., None]:
     if second is None:
         return first
@@ -234,6 +248,7 @@ def start(function: Callable[..., T], *args: Any, name: str = "", progress: bool
         raise InputError(
             f"expected a function and its arguments, such as start(model.evaluate, texts, labels), got {function!r}"
         )
+    _expect_callbacks(function, kwargs)
     job: Job[T] = Job(name or _name_of(function))
 
     def work() -> None:
@@ -270,6 +285,7 @@ def run(function: Callable[..., T], *args: Any, name: str = "", progress: bool |
 def _run(
     function: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any], name: str, progress: bool | None
 ) -> T:
+    _expect_callbacks(function, kwargs)
     outer = _current.get()
     if outer is not None:
         was = outer._reporting
