@@ -38,7 +38,7 @@ class Evidence:
     certain: bool | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Role:
     """One role and the heads that have it.
 
@@ -65,6 +65,12 @@ class Role:
 
     def __len__(self) -> int:
         return len(self.evidence)
+
+    def __repr__(self) -> str:
+        shown = [head.label(True) for head in self.heads[:4]]
+        listed = ", ".join([*shown, *(["\u2026"] if len(self) > len(shown) else [])]) or "none"
+        of = "" if self.measured is None else f" of {self.measured}"
+        return f"Role({self.name}: {len(self)}{of} heads, {listed}; {self.rule})"
 
 
 class Roles:

@@ -3,6 +3,8 @@
 import random
 import re
 
+from headwidgets.errors import InputError
+
 _PAIRS = {
     "Component-Whole": "handle/door, wheel/cart, key/piano, sail/boat, page/book, roof/barn, string/guitar, leg/chair",
     "Content-Container": "tea/kettle, wine/barrel, honey/jar, letters/box, apples/basket, coins/purse, milk/bottle",
@@ -31,6 +33,9 @@ def relations(n: int = 400, seed: int = 0) -> list[tuple[str, str]]:
         Pairs of a text, in which ``<e1>...</e1>`` and ``<e2>...</e2>`` are the entities in order of appearance, and a
         label such as ``Content-Container(e2,e1)``: the direction says which entity is the content.
     """
+    for name, value in (("n", n), ("seed", seed)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise InputError(f"expected {name} as a whole number from 0 on, got {value!r}")
     chance = random.Random(seed).random
 
     def one(choices: tuple[str, ...]) -> str:

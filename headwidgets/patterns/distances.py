@@ -127,7 +127,7 @@ class Rows:
     ) -> None:
         self._model = model
         self._kinds = list(kinds)
-        self._keys, self._special, self._most, self._seed = keys, special_queries, most_queries, seed
+        self._keys, self._special, self._most, self._seed = keys, bool(special_queries), most_queries, seed
         self._kept: dict[KindName, list[tuple[int, Tensor]]] = {}
         self._picked: dict[KindName, tuple[list[NDArray[np.int64]], list[int], Tensor, Tensor]] = {}
 

@@ -65,9 +65,12 @@ class LayerTest:
             for (low, high), p in ((self.chance, self.p), (self.neighbours_chance, self.neighbours_p))
         )
         return (
-            f"within a layer {self.within:.3f}, between layers {self.between:.3f} nats: {_known(self.difference)}, "
-            f"{chance}; to neighbouring layers {_known(self.neighbours)}, {near} (n={self.n} texts)"
+            f"LayerTest({self.kind}: within a layer {self.within:.3f}, between layers {self.between:.3f} nats: "
+            f"{_known(self.difference)}, {chance}; to neighbouring layers {_known(self.neighbours)}, {near}; "
+            f"n={self.n} texts)"
         )
+
+    __repr__ = __str__
 
 
 def _known(found: Interval) -> str:

@@ -44,6 +44,15 @@ class Layout:
     root: bool
     seed: int
 
+    def __str__(self) -> str:
+        what = "roots of divergences" if self.root else "divergences"
+        return (
+            f"Layout({len(self.heads)} {self.kind} heads, {what}: stress {self.stress:.2f}, {100 * self.fit:.0f} % of "
+            "the variance of their distances)"
+        )
+
+    __repr__ = __str__
+
     def place(self, head: Head) -> tuple[float, float]:
         """Where a head stands."""
         at = self.heads.index(Head(*head))
@@ -140,6 +149,15 @@ class Clusters:
     labels: NDArray[np.intp] = field(repr=False)
     silhouette: float
     stability: float
+
+    def __str__(self) -> str:
+        sizes = ", ".join(str(size) for size in np.bincount(self.labels))
+        return (
+            f"Clusters({len(self.heads)} {self.kind} heads in {len(self)} groups of {sizes}: silhouette "
+            f"{self.silhouette:.2f}, stability {self.stability:.2f})"
+        )
+
+    __repr__ = __str__
 
     def __len__(self) -> int:
         return int(self.labels.max()) + 1

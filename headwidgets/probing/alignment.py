@@ -10,6 +10,7 @@ from headwidgets.jobs import Cancel, Progress, blocking
 from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.probing.adapting import adapted
 from headwidgets.probing.linking.examples import Link, LinkExample
+from headwidgets.probing.linking.guesses import checked_baselines
 from headwidgets.probing.linking.result import Links
 from headwidgets.probing.links import links
 from headwidgets.text.reading import contents
@@ -64,8 +65,8 @@ def alignment_examples(
     Raises:
         InputError: not as many alignments as pairs, or words that are not there.
     """
-    listed, lines = list(pairs), list(alignments)
-    rows = None if relations is None else list(relations)
+    listed, lines = _listed(pairs, "pairs"), _listed(alignments, "alignments")
+    rows = None if relations is None else _listed(relations, "relations")
     if len(listed) != len(lines) or (rows is not None and len(rows) != len(listed)):
         raise InputError(f"expected an alignment for every pair: there are {len(listed)} pairs and {len(lines)}")
     found = []
@@ -74,7 +75,7 @@ def alignment_examples(
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise InputError(f"{where}: expected a tuple of source and target, got {type(pair).__name__}")
         (source, source_text, source_spans), (target, target_text, target_spans) = map(_words, pair)
-        if rows is not None and len(rows[number]) != len(target):
+        if rows is not None and (not isinstance(rows[number], Sequence) or len(rows[number]) != len(target)):
             raise InputError(f"{where}: expected a relation for each of its {len(target)} target words")
         aligned = _parsed(given, where, True) if isinstance(given, str) else _checked(given, where)
         by_target: dict[int, set[int]] = {}
@@ -93,6 +94,12 @@ def alignment_examples(
     return found
 
 
+def _listed(given: Any, what: str) -> list[Any]:
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise InputError(f"expected {what} as a list, one for each pair of texts, got {type(given).__name__}")
+    return list(given)
+
+
 def _words(text: Any) -> tuple[tuple[str, ...], str, tuple[Span, ...]]:
     if isinstance(text, str):
         spans = tuple(match.span() for match in re.finditer(r"\S+", text))
@@ -105,7 +112,7 @@ def _words(text: Any) -> tuple[tuple[str, ...], str, tuple[Span, ...]]:
 def _checked(given: Any, where: str) -> Alignment:
     try:
         found = [(int(s), int(t)) for s, t in given]
-        if any(s < 0 or t < 0 for s, t in found):
+        if any(s < 0 or t < 0 for s, t in found) or any(int(place) != place for pair in given for place in pair):
             raise ValueError
     except (TypeError, ValueError):
         raise InputError(
@@ -158,7 +165,13 @@ def alignment(
         raise UnsupportedError(
             f"{type(model.model).__name__} has no cross-attention: word alignment is measured on encoder-decoders"
         )
-    baselines = {"same place": same_place, "same string": same_string, **options.pop("baselines", {})}
+    if choose is not None and (not isinstance(choose, (tuple, list)) or len(choose) != 2):
+        raise InputError("expected choose= as (pairs, alignments), other texts to choose the best head on")
+    baselines = {
+        "same place": same_place,
+        "same string": same_string,
+        **checked_baselines(options.pop("baselines", None)),
+    }
     found = links(
         model,
         alignment_examples(pairs, alignments, relations=relations),

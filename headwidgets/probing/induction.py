@@ -151,6 +151,7 @@ def repeated(model: HeadModel, *, n: int = 16, length: int = 25, seed: int = 0, 
         InputError: numbers that do not fit, or more tokens than the model reads or knows.
         UnsupportedError: an encoder-decoder.
     """
+    expect_model(model)
     if model.is_encoder_decoder:
         raise UnsupportedError(
             f"{type(model.model).__name__} is an encoder-decoder, which does not repeat its own text; induction is "

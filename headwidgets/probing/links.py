@@ -4,7 +4,7 @@ Syntax, coreference, relations between entities and word alignment are adapters 
 linked, and what else could have been guessed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from headwidgets.models.model import HeadModel, expect_model
 from headwidgets.probing.linking.asking import Asked, ask
 from headwidgets.probing.linking.controls import random_bands
 from headwidgets.probing.linking.examples import CROSS, DIRECTIONS, LABELS, SELF, Direction, LinkExample, as_examples
-from headwidgets.probing.linking.guesses import Baseline, guess, tags_of
+from headwidgets.probing.linking.guesses import Baseline, checked_baselines, guess, tags_of
 from headwidgets.probing.linking.judging import Split, judge, row_keys
 from headwidgets.probing.linking.keeping import kept_arcs, to_keep
 from headwidgets.probing.linking.looking import Seen, look
@@ -97,6 +97,11 @@ def links(
         both = len({one.text for one in first} & {one.text for one in second})
         if both:
             notes.append(f"Texts in both splits: {both}; figures of what was chosen on them are too good.")
+    baselines = checked_baselines(baselines)
+    if labels is not None and not isinstance(labels, Mapping):
+        raise InputError(f'expected labels by direction, such as {{"forward": "verb to object"}}, got {labels!r}')
+    if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
+        raise InputError(f"expected max_tokens as a whole number of at least 1, got {max_tokens!r}")
     if (first[0].against is None) != (second[0].against is None):
         raise InputError(
             "expected examples and choose= of one form, both with a second text (against=) or both without"
@@ -184,9 +189,9 @@ def _halves(examples: list[LinkExample], seed: int) -> tuple[list[LinkExample], 
 
 def _directions(given: Sequence[Direction] | None, cross: bool) -> tuple[Direction, ...]:
     known = CROSS if cross else DIRECTIONS
-    chosen = tuple(given) if given is not None and not isinstance(given, str) else ((given,) if given else None)
-    if chosen is None:
+    if given is None:
         return CROSS if cross else SELF
+    chosen: tuple[Any, ...] = (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
     for direction in chosen:
         if direction not in known:
             kind = "cross-attention" if cross else "self-attention"

@@ -110,11 +110,12 @@ def positional(
         Voita et al. 2019, section 5.1.
     """
     expect_model(model)
-    if not 0 < threshold <= 1:
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 < threshold <= 1:
         raise InputError(f"expected threshold as a share above 0 and up to 1, got {threshold!r}")
     if isinstance(reach, bool) or not isinstance(reach, int) or reach < 1:
         raise InputError(f"expected reach as a whole number of at least 1, got {reach!r}")
     listed, examples, sites = encoded(model, texts, kind)
+    reach = min(reach, max(map(len, examples)))  # farther off there is no token
     counts = _Counts(model, [site for site in sites if site.kind != "cross" and site.has_map], reach, first)
     done = 0
 

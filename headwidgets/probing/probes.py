@@ -114,6 +114,9 @@ def train_probe(
             _whole(name, given, 1)
     if features == "attention" and embeddings is not None:
         raise InputError("embeddings= is for features='attention+embeddings'; features='attention' reads no words")
+    for name, number in (("rate", rate), ("memory", memory)):
+        if not (name == "rate" and number is None) and not _positive(number):
+            raise InputError(f"expected {name}= as a number above 0, got {number!r}")
     seed = checked_seed(seed)
     rate = _RATES[features] if rate is None else rate
     sentences = with_trees(treebank, "the treebank to train on")
@@ -164,6 +167,10 @@ def train_probe(
 def _whole(name: str, value: Any, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise InputError(f"expected {name}= as a whole number of at least {least}, got {value!r}")
+
+
+def _positive(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
 
 
 def _gold(placed: PlacedSentence) -> Any:

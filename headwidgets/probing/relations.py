@@ -83,6 +83,9 @@ def unmarked(text: str, marks: tuple[str, str] | None = None, where: str = "the 
     Raises:
         InputError: not one of each entity, an empty one, or one inside the other.
     """
+    if not isinstance(text, str):
+        raise InputError(f"{where}: expected a text (str) with marked entities, got {type(text).__name__}")
+    marks = _checked_marks(marks)
     made, spans, last = "", dict[str, Span](), 0
     for match in ENTITIES.finditer(text):
         name, words = match[1], match[2].strip()
@@ -122,14 +125,27 @@ def relation_examples(
     Raises:
         InputError: a text without its two entities.
     """
-    if marks is not None and (len(marks) != 2 or not all(isinstance(m, str) and m.strip() == m and m for m in marks)):
-        raise InputError(f'expected marks as two signs, such as ("$", "#"), got {marks!r}')
+    marks = _checked_marks(marks)
+    if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
+        raise InputError(
+            f"expected pairs of a text with marked entities and its label, got {type(data).__name__}; "
+            "hw.probing.read_relations(path) reads a file of them"
+        )
     found = []
     for number, one in enumerate(data):
         if not isinstance(one, (tuple, list)) or len(one) != 2 or not all(isinstance(part, str) for part in one):
             raise InputError(f"expected a text with marked entities and its label, got {one!r} at {number}")
         found.append(_example(one[0], one[1], directed, marks, f"text {number}"))
     return found
+
+
+def _checked_marks(marks: Any) -> tuple[str, str] | None:
+    if marks is None:
+        return None
+    fits = isinstance(marks, (tuple, list)) and len(marks) == 2
+    if not fits or not all(isinstance(m, str) and m.strip() == m and m for m in marks):
+        raise InputError(f'expected marks as two signs, such as ("$", "#"), got {marks!r}')
+    return marks[0], marks[1]
 
 
 def _example(marked: str, label: str, directed: bool, marks: tuple[str, str] | None, name: str) -> LinkExample:

@@ -116,6 +116,12 @@ def roles(
     """
     expect_model(model)
     seed = checked_seed(seed)
+    if isinstance(least, bool) or not isinstance(least, int) or least < 1:
+        raise InputError(f"expected least as a number of texts, at least 1, got {least!r}")
+    if syntactic is not None and not isinstance(syntactic, Mapping):
+        raise InputError(
+            f'expected syntactic as options of syntax, such as {{"relations": ["obj"]}}, got {syntactic!r}'
+        )
     listed = _texts(texts, treebank)
     wanted = _wanted(model, look_for, treebank)
     floors = _floors(at_least)
@@ -275,6 +281,8 @@ def _wanted(model: HeadModel, look_for: Iterable[str] | None, treebank: Any) -> 
             name for name in known
             if (name != "syntactic" or treebank is not None) and (name not in MEASURES or causal)
         ]  # fmt: skip
+    if not isinstance(look_for, Iterable):
+        raise InputError(f"expected look_for as roles out of {', '.join(known)}, got {look_for!r}")
     names = [look_for] if isinstance(look_for, str) else list(look_for)
     for name in names:
         if name not in known:
@@ -287,6 +295,8 @@ def _wanted(model: HeadModel, look_for: Iterable[str] | None, treebank: Any) -> 
 
 
 def _floors(at_least: Mapping[str, float] | None) -> dict[str, float]:
+    if at_least is not None and not isinstance(at_least, Mapping):
+        raise InputError(f'expected at_least as thresholds by role, such as {{"positional": 0.8}}, got {at_least!r}')
     given = dict(at_least or {})
     for name, value in given.items():
         if name not in THRESHOLDS:

@@ -123,7 +123,7 @@ class RolesAfter:
 
     def __repr__(self) -> str:
         listed = ", ".join(f"{s.role} {s.above:.2f} (p {_p(s.p)})" for s in self.standings)
-        return f"RolesAfter({len(self.order)} heads ranked; above heads without the role: {listed})"
+        return f"RolesAfter({len(self.order)} heads ranked; above heads without the role: {listed or 'no role'})"
 
 
 @blocking
@@ -174,7 +174,9 @@ def roles_after(
     seed = checked_seed(seed)
     order = _order(model, ranking)
     wanted = _counts(counts, len(order))
-    models = (before is None) + again * len(wanted)
+    if before is not None and not isinstance(before, Roles):
+        raise InputError(f"expected before= as Roles, from hw.probing.roles(model, ...), got {type(before).__name__}")
+    models = (before is None) + bool(again) * len(wanted)
     done = 0
 
     def look() -> Roles:
@@ -282,10 +284,12 @@ def _order(model: HeadModel, ranking: Any) -> list[Head]:
 def _counts(counts: Sequence[int] | None, total: int) -> list[int]:
     if counts is None:
         return sorted({0, *(round(total * share) for share in (0.25, 0.5, 0.75, 0.9))})
-    found = sorted({int(count) for count in counts})
-    if not found or found[0] < 0 or found[-1] > total:
-        raise InputError(f"expected counts of heads from 0 to {total}, got {list(counts)}")
-    return found
+    fits = isinstance(counts, Iterable) and not isinstance(counts, (str, bytes))
+    listed = list(counts) if fits else []
+    whole = all(isinstance(count, (int, np.integer)) and not isinstance(count, bool) for count in listed)
+    if not listed or not whole or min(listed) < 0 or max(listed) > total:
+        raise InputError(f"expected counts of heads from 0 to {total}, as a list, got {counts!r}")
+    return sorted({int(count) for count in listed})
 
 
 def _curve(name: str, points: Iterable[tuple[int, float]], n: int) -> dict[str, Any]:

@@ -5,7 +5,7 @@ head look, and who looks most at the dependent. The rule of Clark et al. is `Lin
 that of Voita et al. the rows ``forward`` and ``backward`` with `LinkRow.voita`.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from headwidgets.errors import InputError
@@ -105,6 +105,8 @@ def dependencies(
     Raises:
         InputError: no sentence of these lengths, or no trees.
     """
+    if keep is not None and not callable(keep):
+        raise InputError(f"expected keep= as a function of a sentence that says whether it counts, got {keep!r}")
     found = []
     trees = False
     for sentence in _sentences(treebank, what):
@@ -160,7 +162,7 @@ def _sentences(treebank: Any, what: str) -> list[Sentence]:
 def _wanted(relations: Collection[str]) -> set[str]:
     if isinstance(relations, str):
         return {relations}
-    if not all(isinstance(one, str) for one in relations):
+    if not isinstance(relations, Iterable) or not all(isinstance(one, str) for one in relations):
         raise InputError(f"expected relations as labels (str), got {relations!r}")
     return set(relations)
 

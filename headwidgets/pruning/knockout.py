@@ -60,9 +60,10 @@ class Knockout:
         others = (
             f"{self.band.value:+.3f} (95 % of {len(self.controls)} draws {self.band.low:+.3f} to {self.band.high:+.3f})"
         )
+        heads = f"{len(self.heads)} head{'' if len(self.heads) == 1 else 's'}"
         return (
-            f"Knockout({len(self.heads)} heads: {self.full.metric} {self.full.value:.3f} to {self.without.value:.3f}, "
-            f"{lost}; as many random heads of {self.match}: {others}; p={self.p:.3f}, n={self.full.n})"
+            f"Knockout({heads}: {self.full.metric} {self.full.value:.3f} to {self.without.value:.3f}, {lost};"
+            f" as many random heads of {self.match}: {others}; p={self.p:.3f}, n={self.full.n})"
         )
 
     __repr__ = __str__

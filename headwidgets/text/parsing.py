@@ -210,6 +210,8 @@ def load_stanza(language: str = "en", folder: str | Path | None = None, *, words
         from stanza.resources.common import DEFAULT_MODEL_DIR
     except ImportError:
         raise UnsupportedError(f"Stanza is not installed: {_INSTALL}") from None
+    if not isinstance(language, str) or not (folder is None or isinstance(folder, (str, Path))):
+        raise InputError(f"expected a language such as 'en', and a folder as a path; got {language!r} and {folder!r}")
     place = Path(DEFAULT_MODEL_DIR if folder is None else folder)
     where = "" if folder is None else f", model_dir={str(folder)!r}"
     line = f"""python -c "import stanza; stanza.download({language!r}{where})\""""

@@ -109,6 +109,13 @@ def place(model: Any, sentences: Iterable[Sentence], *, limit: int | None = None
     index: list[int] = []
     skipped: list[Skipped] = []
     lost = merged = unknown = 0
+    if not hasattr(model, "max_positions"):
+        raise InputError(f"expected a HeadModel, got {type(model).__name__}: hw.wrap(model, tokenizer) makes one")
+    if isinstance(sentences, (str, bytes)) or not isinstance(sentences, Iterable):
+        raise InputError(
+            f"expected a Treebank or its sentences, got {type(sentences).__name__}: read a file with Treebank.read, or "
+            "parse texts with Treebank.parse"
+        )
     most = model.max_positions
     for number, sentence in enumerate(sentences):
         if not isinstance(sentence, Sentence):

@@ -3,7 +3,7 @@
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, overload
@@ -124,6 +124,11 @@ class Treebank:
     notes: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
+        if isinstance(self.sentences, (str, bytes)) or not isinstance(self.sentences, Iterable):
+            raise InputError(
+                f"expected a Treebank of Sentence objects, got {type(self.sentences).__name__}: read a file with "
+                "Treebank.read, or parse texts with Treebank.parse"
+            )
         object.__setattr__(self, "sentences", tuple(self.sentences))
         object.__setattr__(self, "notes", tuple(self.notes))
         wrong = next((s for s in self.sentences if not isinstance(s, Sentence)), None)

@@ -39,8 +39,16 @@ def choice(
     Raises:
         InputError: a span without a word, or spans that share a word.
     """
+    if not isinstance(text, str):
+        raise InputError(f"expected a text (str) to choose in, got {type(text).__name__}")
     spans = word_spans(text)
     where = f"example {name!r}" if name else repr(text[:40])
+    for given in ([source], right, wrong):
+        if not isinstance(given, (list, tuple)) or not all(map(_is_span, given)):
+            raise InputError(
+                f"{where}: expected the source as (start, end) of its characters, and lists of such pairs as what is "
+                f"right and what is wrong; got {given!r}"
+            )
 
     def touched(span: Span) -> set[int]:
         found = {i for i, (start, end) in enumerate(spans) if start < span[1] and end > span[0]}
@@ -56,6 +64,11 @@ def choice(
     link = Link(relation, own, target, target | other)
     words = tuple(text[a:b] for a, b in spans)
     return LinkExample(words, (link,), text, tuple(spans), cluster=cluster or name, name=name)
+
+
+def _is_span(given: Any) -> bool:
+    pair = isinstance(given, (tuple, list)) and len(given) == 2
+    return pair and all(isinstance(place, int) and place >= 0 for place in given)
 
 
 def read_gap(path: Any, *paths: Any) -> list[LinkExample]:

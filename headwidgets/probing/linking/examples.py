@@ -83,7 +83,7 @@ def _places(given: Any, what: str, may_be_empty: bool = False) -> tuple[int, ...
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LinkExample:
     """A text with its words and links.
 
@@ -115,8 +115,16 @@ class LinkExample:
         Raises:
             InputError: no words, spans or tags that do not fit, or a link to a word that is not there.
         """
-        if isinstance(self.words, str) or not all(isinstance(word, str) for word in self.words):
+        words = self.words
+        if isinstance(words, str) or not isinstance(words, Iterable) or not all(isinstance(w, str) for w in words):
             raise InputError("expected the words of an example as a list of str; LinkExample.of(text, ...) splits one")
+        for what, listed, kind in (("links", self.links, "Link"), ("tags", self.tags, "str")):
+            if isinstance(listed, (str, Link)) or not isinstance(listed, Iterable):
+                raise InputError(f"expected the {what} of an example as a list of {kind}, got {listed!r}")
+        if not isinstance(self.text, str):
+            raise InputError(f"expected the text of an example as str, got {type(self.text).__name__}")
+        if self.against is not None and not isinstance(self.against, LinkExample):
+            raise InputError(f"expected against= as a LinkExample, got {type(self.against).__name__}")
         set_ = object.__setattr__
         set_(self, "words", tuple(self.words))
         set_(self, "links", tuple(self.links))
@@ -152,6 +160,13 @@ class LinkExample:
 
     def __len__(self) -> int:
         return len(self.words)
+
+    def __repr__(self) -> str:
+        shown = self.text if len(self.text) <= 60 else f"{self.text[:59]}\u2026"
+        name = f"{self.name}: " if self.name else ""
+        against = f", against {self.against.text[:40]!r}" if self.against is not None else ""
+        links = f"{len(self.links)} link{'' if len(self.links) == 1 else 's'}"
+        return f"LinkExample({name}{shown!r}, {len(self.words)} words, {links}{against})"
 
     @classmethod
     def of(

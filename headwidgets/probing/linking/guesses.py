@@ -4,6 +4,7 @@ of the caller's own.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,6 +115,22 @@ class Guesses:
     own: dict[str, Bools]
 
 
+def checked_baselines(given: Any) -> dict[str, Baseline]:
+    """The caller's guesses by name.
+
+    Raises:
+        InputError: something else than functions by name.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(k, str) and callable(v) for k, v in given.items()):
+        raise InputError(
+            "expected baselines as functions by name, each of an example and a link, that return the position of a "
+            f"word; got {given!r}"
+        )
+    return dict(given)
+
+
 def guess(
     placed: PlacedExamples,
     asked: Asked,
@@ -195,8 +212,9 @@ def _own(placed: PlacedExamples, asked: Asked, name: str, rule: Baseline) -> Boo
     for number, (link, at) in enumerate(zip(asked.links, asked.example.tolist(), strict=True)):
         given = placed.examples[at].given
         place = rule(given, link)
+        known = place is None or (isinstance(place, (int, np.integer)) and not isinstance(place, bool))
         words = len((given.against or given).words)
-        if place is not None and (isinstance(place, bool) or not 0 <= int(place) < words):
+        if not known or (place is not None and not 0 <= place < words):
             raise InputError(
                 f"the baseline {name!r} guessed {place!r}: expected the position of a word, 0 to {words - 1}, or None"
             )

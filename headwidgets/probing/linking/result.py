@@ -1,6 +1,6 @@
 """What heads find: a table of relations by heads, the best head of every row, and what it has to beat."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +25,7 @@ _ASKED: dict[Rule, tuple[Direction, ...]] = {
 """Directions that the papers look at."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LinkRow:
     """One relation in one direction. Heads and rules were chosen on the first split; figures are of the second.
 
@@ -78,6 +78,13 @@ class LinkRow:
     verdict: str
     arcs: tuple[int, ...] = ()
 
+    def __repr__(self) -> str:
+        own = self.accuracy
+        found = "not measured"
+        if self.best is not None:
+            found = f"{self.best.label()} {own.value:.3f} ({own.low:.3f} to {own.high:.3f})"
+        return f"LinkRow({self.relation}, {self.label}: {found}, n={self.n}; {self.verdict})"
+
 
 @dataclass(frozen=True)
 class LinkArc:
@@ -119,7 +126,7 @@ class LinkHead:
     above: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Links:
     """A table of relations (in every direction) by heads.
 
@@ -163,11 +170,11 @@ class Links:
         return iter(self.rows)
 
     def __str__(self) -> str:
-        relations = len({row.relation for row in self.rows})
+        relations = _counted(len({row.relation for row in self.rows}), "relation")
         good = sum(row.better for row in self.rows)
         return (
-            f"{self.name}: {relations} relations, {len(self.heads)} heads, {self.n[0]} examples; in {good} of "
-            f"{len(self.rows)} rows the best head beats every baseline"
+            f"Links({self.name}: {relations}, {_counted(len(self.heads), 'head')}, {_counted(self.n[0], 'example')}; "
+            f"in {good} of {_counted(len(self.rows), 'row')} the best head beats every baseline)"
         )
 
     __repr__ = __str__
@@ -206,9 +213,12 @@ class Links:
             directions: Those to choose from; all by default. ``("forward", "received")`` are those of Clark et al.
                 2019, table 1 (where the choice is made on the figures that are shown).
         """
+        if directions is not None and not isinstance(directions, Iterable):
+            raise InputError(f"expected directions as a list of names, got {directions!r}")
+        wanted = None if directions is None else {directions} if isinstance(directions, str) else set(directions)
         best: dict[str, tuple[float, LinkRow]] = {}
         for row, values in zip(self.rows, self.first, strict=True):
-            if directions is not None and not {row.direction, row.label} & set(directions):
+            if wanted is not None and not {row.direction, row.label} & wanted:
                 continue
             value = float(np.nan_to_num(values, nan=-1.0).max(initial=-1.0))
             if row.relation not in best or value > best[row.relation][0]:
@@ -306,3 +316,7 @@ class Links:
 def _reaches(rule: Rule, value: float, needed: float) -> bool:
     """The papers say "better" and "at least 10 % better"."""
     return value > needed if rule in ("offset", "clark") else value >= needed > 0
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -35,7 +35,7 @@ class ProbeResult:
     control: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ProbeRelation:
     """One relation.
 
@@ -63,6 +63,13 @@ class ProbeRelation:
     difference: Interval
     better: bool
 
+    def __repr__(self) -> str:
+        own = self.accuracy
+        return (
+            f"ProbeRelation({self.relation}: {own.value:.3f} ({own.low:.3f} to {own.high:.3f}), n={self.n}; best fixed "
+            f"offset {self.offset:+d} {self.baseline:.3f}; {self.verdict})"
+        )
+
     @property
     def verdict(self) -> str:
         """In a few words."""
@@ -75,7 +82,7 @@ class ProbeRelation:
         return "below the best fixed offset" if self.baseline >= self.strongest_accuracy else "below a control"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ProbeTrees:
     """Trees of a sentence: the gold one, and the one that a probe predicts.
 
@@ -87,8 +94,12 @@ class ProbeTrees:
     sentence: Sentence
     predicted: tuple[int, ...]
 
+    def __repr__(self) -> str:
+        right = sum(word.head == head for word, head in zip(self.sentence.words, self.predicted, strict=True))
+        return f"ProbeTrees({self.sentence.name}: {right} of {len(self.predicted)} words have the right head)"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class ProbeEvaluation:
     """A trained probe on a treebank.
 
@@ -156,6 +167,16 @@ class ProbeEvaluation:
                 f"({self.selectivity.low:.3f} to {self.selectivity.high:.3f})"
             )
         return "\n".join([*lines, *self.notes])
+
+    def __repr__(self) -> str:
+        found = self.results[0]
+        uas = found.uas
+        best = self.strongest
+        against = f"; {best.name} {best.uas.value:.3f}" if best is not None else ""
+        return (
+            f"ProbeEvaluation({found.name}: UAS {uas.value:.3f} ({uas.low:.3f} to {uas.high:.3f}){against}; "
+            f"{self.n} words in {self.sentences} sentences)"
+        )
 
     def to_frame(self) -> Any:
         """A pandas DataFrame, one row per relation; the scores of probe and controls are in ``.attrs``."""

@@ -183,6 +183,8 @@ class Probe:
         """
         from headwidgets.probing.probe.evaluating import predict
 
+        if isinstance(sentences, (str, bytes)) or not isinstance(sentences, Iterable):
+            raise InputError(f"expected a Treebank or its sentences, got {type(sentences).__name__}")
         return predict(self, list(sentences), *self.ready(model, embeddings), tree=tree)
 
     def ready(self, model: HeadModel | None, embeddings: Embeddings) -> tuple[HeadModel, Embeddings]:
