@@ -1,4 +1,4 @@
-"""Draw the pictures of the README again: every widget in a real JupyterLab, light and dark, at twice the size.
+"""Draw the pictures of the pages again: every widget in a real JupyterLab, light and dark, at twice the size.
 
 Usage, from a checkout after ``make test``: ``python -m docs.screenshots [NAME ...]``.
 """
