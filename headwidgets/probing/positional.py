@@ -87,7 +87,8 @@ def positional(
 
     Special tokens and padding are neither queries nor keys. A share is of the tokens from which its offset leads to
     such a key (the first token has none before it), so short texts do not lower it; an offset that fewer than half of
-    the tokens can see does not count. Cross-attention is not measured.
+    the tokens can see does not count. A token that can see one key only has no choice and is left out (the first of a
+    causal model, the only word of a text). Cross-attention is not measured.
 
     Args:
         model: A HeadModel.
@@ -103,7 +104,7 @@ def positional(
         cancel: Says whether to stop.
 
     Raises:
-        InputError: no text has a token that is not special; numbers that do not fit.
+        InputError: no text has two tokens that are not special; numbers that do not fit.
         Cancelled: told to stop.
 
     Reference:
@@ -140,7 +141,7 @@ def positional(
         if on_partial is not None and done < len(examples):
             on_partial(found())
     if not any(own[0].any() for own in counts.possible.values()):
-        raise InputError("no text has a token that is not special, so no maximum can be counted")
+        raise InputError("no text has two tokens that are not special to choose from, so no maximum can be counted")
     return found()
 
 
@@ -183,7 +184,8 @@ class _Counts:
         if not self.first:
             keys[:, 0] = False
         allowed = ordinary[:, :, None] & keys[:, None]
-        return allowed.tril() if site.kind == "decoder" else allowed
+        allowed = allowed.tril() if site.kind == "decoder" else allowed
+        return allowed & (allowed.sum(-1, keepdim=True) >= 2)
 
     def result(self, n: int, threshold: float, record: Any) -> PositionalHeads:
         """What is known after `n` texts."""
