@@ -10,7 +10,7 @@ import traitlets as t
 from headwidgets.errors import InputError
 from headwidgets.scores import KIND_ORDER, Head, HeadScores
 from headwidgets.widgets.grid import HeadGrid
-from headwidgets.widgets.heads import Shapes
+from headwidgets.widgets.heads import Shapes, as_heads
 from headwidgets.widgets.points import PointBox, expect_grid
 from headwidgets.wire.documents import SCHEMA, KindName
 
@@ -122,7 +122,7 @@ class HeadMap(PointBox):
         self._legend = ipywidgets.HTML()
         chart = ipywidgets.VBox([self._figure.figure, self._legend], layout={"flex": "0 1 520px", "max_width": "100%"})
         row = ipywidgets.HBox(
-            [chart, *([self.grid] if own else [])], layout={"flex_flow": "row wrap", "align_items": "center"}
+            [chart, *([self.grid] if own else [])], layout={"flex_flow": "row wrap", "align_items": "flex-start"}
         )
         heading = ipywidgets.HTML(self._figure.heading(self._current, by_grid=self.grid is not None))
         super().__init__([heading, bar, row], **options)
@@ -188,8 +188,7 @@ def _by_role(heads: list[Head], roles: Any) -> dict[str, Any]:
     own: dict[Head, list[str]] = {head: [] for head in heads}
     kinds = {head.kind for head in heads}
     for name, members in named.items():
-        for member in members:
-            head = Head(*member)
+        for head in as_heads(members):
             if head in own:
                 own[head].append(name)
             elif head.kind in kinds:

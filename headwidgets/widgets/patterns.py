@@ -60,8 +60,8 @@ class PatternView(PointBox):
             InputError: something else than a summary, or a chart or a head that does not exist.
             TypeError: an option is not known.
         """
-        self._title = title
-        self._current = _document(summary, title)
+        self._title = None if title is None else str(title)
+        self._current = _document(summary, self._title)
         self._summary = summary
         self._place_heads()
         self.shapes = _shapes(summary)
@@ -84,8 +84,11 @@ class PatternView(PointBox):
         self._heading = ipywidgets.HTML(self._figure.heading(self._current, self._number))
         self._legend = ipywidgets.HTML(self._figure.legend(self._current, self._number))
         own = [self.grid] if self._own_grid else []
-        row = ipywidgets.HBox([self._figure.figure, *own], layout={"flex_flow": "row wrap", "align_items": "center"})
-        bar = ipywidgets.HBox([self._menu, switch], layout={"flex_flow": "row wrap"})
+        # the top of the chart beside the top of the grid: many layers make the grid higher than a window
+        row = ipywidgets.HBox(
+            [self._figure.figure, *own], layout={"flex_flow": "row wrap", "align_items": "flex-start"}
+        )
+        bar = ipywidgets.HBox([self._menu, switch], layout={"flex_flow": "row wrap", "align_items": "center"})
         super().__init__([self._heading, bar, row, self._legend], **options)
         self.chart = self._menu.value
         self._connect(switch)

@@ -241,6 +241,8 @@ def _best(document: dict[str, Any], row: int) -> tuple[Head, ...]:
 def _row_number(document: dict[str, Any], row: int | str | tuple[str, str]) -> int:
     if isinstance(row, int):
         return row
+    if not isinstance(row, str) and not (isinstance(row, (tuple, list)) and len(row) == 2):
+        raise InputError(f"expected row= as its number, its relation or (relation, direction), got {row!r}")
     relation, direction = (row, None) if isinstance(row, str) else row
     for at, found in enumerate(document["rows"]):
         if found["relation"] == relation and direction in (None, found["direction"]):

@@ -113,7 +113,7 @@ class PruningExplorer(HeadBox):
 
         self._figure = CurveFigure(self._evaluator.metric, self._n_heads())
         row = ipywidgets.HBox(
-            [self._figure.figure, self.grid], layout={"flex_flow": "row wrap", "align_items": "center"}
+            [self._figure.figure, self.grid], layout={"flex_flow": "row wrap", "align_items": "flex-start"}
         )
         super().__init__([self.panel, row], **options)
         self._connect()

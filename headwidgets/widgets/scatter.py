@@ -77,7 +77,7 @@ class ImportanceScatter(PointBox):
         switch = self._switch_of(MODES, options.get("mode"))
         row = ipywidgets.HBox(
             [self._figure.figure, *([self.grid] if own else [])],
-            layout={"flex_flow": "row wrap", "align_items": "center"},
+            layout={"flex_flow": "row wrap", "align_items": "flex-start"},
         )
         heading = ipywidgets.HTML(self._figure.heading(self._current))
         super().__init__([heading, switch, row], **options)

@@ -175,6 +175,9 @@ def test_roles_of_all_sorts():
         hw.HeadMap(FOUND, roles={"x": [Head("encoder", 9, 0)]})
     with pytest.raises(InputError, match="expected roles as Roles"):
         hw.HeadMap(FOUND, roles=3)
+    for members, said in ((5, "expected heads"), ([5], "a head is Head"), ("L0H0", "expected heads|a head is Head")):
+        with pytest.raises(InputError, match=said):
+            hw.HeadMap(FOUND, roles={"x": members})
 
 
 def test_the_grid_says_how_unlike_others_a_head_is_or_is_ones_own():

@@ -168,6 +168,12 @@ def test_names_are_text_only():
         assert "&lt;img" in part.value
 
 
+def test_the_chart_stays_beside_the_top_of_a_grid_of_many_layers():
+    view = hw.PatternView(summary_of(30, 9))
+    (row,) = [box for box in view.children if getattr(box, "children", ()) and view.grid in box.children]
+    assert row.layout.align_items == "flex-start"
+
+
 def test_what_is_no_summary_is_refused():
     for wrong in (SUMMARY["entropy"], RNG.random((2, 2)), None):
         with pytest.raises(InputError, match=r"hw\.patterns\.summary"):

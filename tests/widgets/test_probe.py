@@ -114,6 +114,8 @@ def test_a_grid_and_a_view_follow_each_other():
         ({"row": 6}, "no row 6 here: rows are 0 to 5"),
         ({"row": "nsubj"}, "no row for 'nsubj': the relations are relation0, relation1, relation2"),
         ({"row": ("relation0", "up")}, "no row for 'relation0' in the direction 'up'"),
+        ({"row": 1.5}, "expected row= as its number, its relation or"),
+        ({"row": ("relation0",)}, "expected row= as its number, its relation or"),
         ({"sort": "colour"}, "no column 'colour' here: the columns are relation, direction"),
         ({"tree": 1}, "there are no trees here"),
         ({"selected": [Head("encoder", 2, 0)]}, "L2H0 does not exist"),
