@@ -1,7 +1,7 @@
 /** One example: the annotated arc above the words, the head's arc below them. */
 
 import { type Attributes, el, line as stroke, text } from "../../marks/svg.js";
-import { fitText, measure } from "../../marks/text.js";
+import { fitText, measure, rightToLeft } from "../../marks/text.js";
 import type { Palette } from "../../theme/palette.js";
 import { type Arc, bracket, depths, type Place, tip } from "./arcs.js";
 import type { Example } from "./model.js";
@@ -102,7 +102,10 @@ export function answerText(example: Example): string {
   const { predicted, right, sentence } = example;
   if (predicted < 0) return "\u2717 points at no word";
   if (right) return "\u2713 right";
-  return `\u2717 points at \u201c${fitText(sentence.words[predicted] ?? "", 11, 140)}\u201d`;
+  const word = fitText(sentence.words[predicted] ?? "", 11, 140);
+  // isolated: quotes and what follows stay in their place where the word is read from right to left
+  const shown = rightToLeft(word) ? `\u2068${word}\u2069` : word;
+  return `\u2717 points at \u201c${shown}\u201d`;
 }
 
 /** What the arcs mean; wraps to `width`. Without a `name` nothing is below the words. */

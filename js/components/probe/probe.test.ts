@@ -11,6 +11,7 @@ import type { LinksFile, ProbeDocument, ProbeSentence } from "../../wire/types.j
 import { asDocument } from "../mounting.js";
 import { bracket, depths } from "./arcs.js";
 import { draw } from "./draw.js";
+import { answerText } from "./example.js";
 import {
   examplesOf,
   factsOf,
@@ -290,6 +291,19 @@ describe("a sentence in a line", () => {
     const [first, second, third] = line.slots.map(({ x }) => x);
     expect(first).toBeGreaterThan(second ?? 0);
     expect(second).toBeGreaterThan(third ?? 0);
+  });
+
+  it("keeps quotes around a word that is read from right to left", () => {
+    const arc = { sentence: 0, source: [0], target: [1] };
+    const points = (word: string) =>
+      answerText({
+        arc,
+        sentence: { words: [word], glued: [false], name: "38" },
+        predicted: 0,
+        right: false,
+      });
+    expect(points("dog")).toBe("\u2717 points at \u201cdog\u201d");
+    expect(points("\u05e8\u05d3\u05e3")).toBe("\u2717 points at \u201c\u2068\u05e8\u05d3\u05e3\u2069\u201d");
   });
 
   it("shows where the second text of a pair begins, whatever is left out", () => {
