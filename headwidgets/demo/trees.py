@@ -200,8 +200,8 @@ def treebank(split: Literal["train", "dev", "test"] = "dev") -> "Treebank":
                 if node.entity:
                     own = tuple(position[id(inner)] for inner, _, _ in _in_order(node, "", None))
                     kind = "person" if node.entity == "person" else "object"
-                    mentions.append(Mention(f"{name}-{node.entity}", own, i, kind))
-            mentions.sort(key=lambda mention: mention.words)
+                    mentions.append(Mention(f"{name}.{node.entity}".replace("-", "."), own, i, kind))
+            mentions.sort(key=lambda mention: (mention.words[0], -len(mention.words)))  # as a reader meets them
             written.append(Sentence(tuple(words), text, f"{name}-{place + 1}", name, tuple(mentions)))
         if not taken & {s.text for s in written}:
             found += written

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from headwidgets import InputError, demo
+from headwidgets import InputError, Treebank, demo
 from headwidgets.demo import trees
 
 SPLITS = tuple(trees.SIZES)
@@ -65,3 +65,15 @@ def test_the_same_sentences_come_out_in_another_process(banks):
 def test_another_split_is_refused():
     with pytest.raises(InputError, match="train, dev, test"):
         demo.treebank("validation")
+
+
+def test_it_is_written_and_read_back(banks, tmp_path):
+    bank = banks["dev"]
+    again = Treebank.read(bank.write(tmp_path / "demo.conllu"))
+    assert [s.text for s in again] == [s.text for s in bank]
+    assert [[(w.form, w.head, w.relation) for w in s] for s in again] == [
+        [(w.form, w.head, w.relation) for w in s] for s in bank
+    ]
+    chains = [[{m.words for s in b for m in s.mentions if m.entity == "dev.1.person"}] for b in (again, bank)]
+    assert chains[0] == chains[1] != [set()]
+    assert again.fingerprint == bank.fingerprint
