@@ -36,10 +36,11 @@ def coreference(
     """How often every head looks from a mention's head word most to that of an antecedent.
 
     Of a treebank with coreference, documents are cut into windows of whole sentences. A mention counts when another
-    mention of its entity stands before it in the window; the choice is among the head words of all mentions before it,
-    so causal heads can make it. Rows are ``all`` mentions and, apart, pronouns, proper names and nominals. Baselines
-    are the nearest mention, the nearest with the same head word, and four sieves (see
-    `headwidgets.probing.coreferring.sieves`), beside those of `headwidgets.probing.links`.
+    mention of its entity stands before it in the window, and one of something else to confuse it with (the notes say
+    how many have none); the choice is among the head words of all mentions before it, so causal heads can make it.
+    Rows are ``all`` mentions and, apart, pronouns, proper names and nominals. Baselines are the nearest mention, the
+    nearest with the same head word, and four sieves (see `headwidgets.probing.coreferring.sieves`), beside those of
+    `headwidgets.probing.links`.
 
     Args:
         model: A HeadModel; of an encoder-decoder the encoder is asked.

@@ -49,8 +49,9 @@ class Instances:
 def instances(found: Iterable[Window], singletons: bool, by: By = "type") -> Instances:
     """Links of all windows.
 
-    A mention counts when the head word of another mention of its entity stands before its own in the window.
-    Candidates are the head words of all mentions before it. Mentions of one entity with one head word are one.
+    A mention counts when the head word of another mention of its entity stands before its own in the window, and that
+    of a mention of something else too: with nothing to confuse it with, every head would find it. Candidates are the
+    head words of all mentions before it. Mentions of one entity with one head word are one.
 
     Args:
         found: Windows of documents.
