@@ -114,9 +114,10 @@ def train_probe(
             _whole(name, given, 1)
     if features == "attention" and embeddings is not None:
         raise InputError("embeddings= is for features='attention+embeddings'; features='attention' reads no words")
-    for name, number in (("rate", rate), ("memory", memory)):
-        if not (name == "rate" and number is None) and not _positive(number):
-            raise InputError(f"expected {name}= as a number above 0, got {number!r}")
+    if rate is not None and not (_finite(rate) and rate > 0):
+        raise InputError(f"expected rate= as a number above 0, got {rate!r}")
+    if not (_finite(memory) and memory >= 0):
+        raise InputError(f"expected memory= as a number of bytes from 0 on, got {memory!r}")
     seed = checked_seed(seed)
     rate = _RATES[features] if rate is None else rate
     sentences = with_trees(treebank, "the treebank to train on")
@@ -169,8 +170,8 @@ def _whole(name: str, value: Any, least: int) -> None:
         raise InputError(f"expected {name}= as a whole number of at least {least}, got {value!r}")
 
 
-def _positive(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
+def _finite(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _gold(placed: PlacedSentence) -> Any:

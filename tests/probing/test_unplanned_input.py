@@ -71,7 +71,7 @@ def test_callbacks_that_cannot_be_called(model: Any, call: str, option: dict[str
         ("links", {"baselines": {"a": lambda example, link: "x"}}, "guessed 'x'"),
         ("train_probe", {"rate": -1}, "expected rate= as a number above 0"),
         ("train_probe", {"rate": float("nan")}, "expected rate= as a number above 0"),
-        ("train_probe", {"memory": "a"}, "expected memory= as a number above 0"),
+        ("train_probe", {"memory": "a"}, "expected memory= as a number of bytes"),
     ],
 )
 def test_options_of_the_wrong_kind(model: Any, call: str, option: dict[str, Any], said: str):
