@@ -34,7 +34,8 @@ def entropy(keys: str = "all", relative: bool = False, query: str = "text") -> S
         keys: ``all`` or ``content``.
         relative: Divided by the logarithm of the number of keys that the query sees; queries that see one key do not
             count.
-        query: ``text``, or ``first``: from the first token alone ([CLS]).
+        query: ``text``, or ``first``: from the first token alone ([CLS]), where it sees more than itself (not in
+            causal models).
     """
     content = is_content(keys)
     if query not in QUERIES:
@@ -44,6 +45,8 @@ def entropy(keys: str = "all", relative: bool = False, query: str = "text") -> S
         found = view.entropy(content)
         asked = view.asked(query)
         count = view.seen("content" if content else "real")
+        if query == "first":
+            asked = asked & (count >= 2)  # the first token of a causal model sees itself alone: it has no choice
         if content:
             asked = asked & (count > 0) & view.looks_at_content
         if relative:

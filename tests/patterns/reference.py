@@ -67,7 +67,7 @@ def one_row(row, i, seen, query, key, offsets):
     content = [j for j in keys if key["content"][j]]
     left = sum(row[j] for j in content)
     rest = {j: row[j] / left for j in content} if left >= 1e-6 else {}
-    if query["first"][i]:
+    if query["first"][i] and len(keys) > 1:  # a causal first token has no choice
         found["entropy_first"] = entropy(row)
     for name in ("separators", "punctuation", "first"):
         members = [j for j in keys if key[name][j]]
