@@ -11,7 +11,18 @@ from headwidgets.errors import InputError
 from headwidgets.wire.arrays import inline, unpack
 from headwidgets.wire.documents import SCHEMA
 
-_TO_LOOK_AT = ("grid", "attention", "attribution", "pruning", "tree", "scatter", "curves", "headmap", "patterns", "dashboard")
+_TO_LOOK_AT = (
+    "grid",
+    "attention",
+    "attribution",
+    "pruning",
+    "tree",
+    "scatter",
+    "curves",
+    "headmap",
+    "patterns",
+    "dashboard",
+)
 
 
 _RESULTS = (
