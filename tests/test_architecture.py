@@ -45,7 +45,7 @@ ALLOWED = {
     "doctor": set(),
     "__main__": {"errors"},
     "__init__": set(),
-}
+}  # fmt: skip
 """By room, the rooms it may name in an import that runs when it is imported."""
 
 LATE = {
