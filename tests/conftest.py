@@ -35,3 +35,8 @@ def data_folder() -> Path:
     if not folder or not Path(folder, "models").is_dir():
         pytest.skip("HEADWIDGETS_DATA does not name a folder with data/ and models/")
     return Path(folder)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Notebooks first: they are the longest file, and two processes then end together."""
+    items.sort(key=lambda item: "notebook" not in item.path.name)
