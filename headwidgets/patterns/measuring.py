@@ -23,8 +23,9 @@ from headwidgets.text.encoding import check_length, encode_side, segments_of
 from headwidgets.text.examples import Batch, Example, Side, as_texts
 from headwidgets.wire.documents import KindName, Provenance
 
-_FIRST, _LARGEST = 128, 1024
-"""Texts in the first chunk, and in the largest: few are enough to see something, many to sort by length."""
+_LEAST, _FIRST, _LARGEST = 16, 128, 1024
+"""Texts in the first chunk, an eighth of all but at least and at most so many, and in the largest: few are enough to
+see something, many to sort by length."""
 _TOKENS = 512
 """Padded positions per batch: in small batches of a small chunk little is padding."""
 _WINDOWS = ("sliding_window", "local_attention", "window_size", "attention_window")
@@ -308,7 +309,7 @@ def _chunks(total: int, seed: int, partial_wanted: bool) -> list[list[int]]:
         return [list(range(total))]
     order: list[int] = np.random.default_rng(seed).permutation(total).tolist()
     found: list[list[int]] = []
-    start, size = 0, _FIRST
+    start, size = 0, min(_FIRST, max(_LEAST, total // 8))
     while start < total:
         found.append(order[start : start + size])
         start += size

@@ -6,11 +6,14 @@ import headwidgets.widgets as hw
 from headwidgets import __version__
 from headwidgets.doctor import doctor
 from headwidgets.widgets import assets
+from headwidgets.widgets.base import LIVE
 
 module = sys.modules[doctor.__module__]  # the package's name `doctor` is the function
 
 
 def test_the_report_names_versions_device_and_what_widgets_weigh():
+    for widget in list(LIVE):  # of tests that ran before in this process
+        widget.close()
     grid = hw.HeadGrid(np.zeros((12, 12)))
     closed = hw.HeadGrid(np.zeros((2, 2)))
     closed.close()
