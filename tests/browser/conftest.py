@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import nbformat
 import pytest
@@ -245,3 +246,21 @@ def pictured(page: Page) -> None:
         polling=200,
         timeout=60_000,
     )
+
+
+def assert_exported(browser: Browser, folder: Path, name: str, selector: str) -> None:
+    """A widget was saved as `name` in every format, and its page opens without a network."""
+    assert ElementTree.fromstring((folder / f"{name}.svg").read_text("utf-8")).tag.endswith("svg")
+    assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+    context = browser.new_context(offline=True)
+    try:
+        page = context.new_page()
+        problems: list[str] = []
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
+        page.goto((folder / f"{name}.html").as_uri())
+        page.locator(selector).first.wait_for(state="attached")
+        assert not problems
+    finally:
+        context.close()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from .conftest import Lab, open_notebook, run_all, save, settled, watched
+from .conftest import Lab, assert_exported, open_notebook, run_all, save, settled, watched
 
 pytestmark = pytest.mark.browser
 
@@ -23,6 +23,8 @@ for group in range(10):
     sums.add([group], 20 * apart[None] * (1 + 0.02 * rng.normal(size=(1, len(apart)))), np.array([20.0]))
 distances = HeadDistances.of({"encoder": sums}, n=10, keys="all", provenance=None, fingerprint=None)
 headmap = hw.HeadMap(distances, roles={"positional": heads[:5], "broad": heads[4:13]})
+for suffix in ("svg", "png", "pdf", "html"):
+    headmap.save(f"headmap.{suffix}")
 headmap"""
 IN_GRID = """() => [...document.querySelectorAll('.hw-grid [role=gridcell][aria-selected=true]')]
     .map(cell => 6 * Number(cell.dataset.layer) + Number(cell.dataset.head)).sort((a, b) => a - b)"""
@@ -80,7 +82,7 @@ def page(browser: Browser) -> Any:
     context.close()
 
 
-def test_outlines_choose_heads_and_the_map_stays(page: Page, lab: Lab):
+def test_outlines_choose_heads_and_the_map_stays(page: Page, lab: Lab, browser: Browser):
     path = lab.write("headmap.ipynb", [CELL])
     watch = watched(page)
     open_notebook(page, lab, path.name)
@@ -155,6 +157,7 @@ def test_outlines_choose_heads_and_the_map_stays(page: Page, lab: Lab):
 
     settled(page)
     save(page)
+    assert_exported(browser, lab.root, "headmap", ".hw-headmap [role=option]")
     watch.assert_clean()
 
     # reopened without its kernel it is the same picture, and answers to keys and fingers

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
-from .conftest import Lab, open_notebook, run_all, save, settled, watched
+from .conftest import Lab, assert_exported, open_notebook, run_all, save, settled, watched
 from .test_scatter import MODEL_SELECTED, drag
 
 pytestmark = pytest.mark.browser
@@ -18,11 +18,13 @@ scores = {n: hw.HeadScores({"encoder": rng.random((4, 6))}, name=n, unit="nats",
 summary = hw.PatternSummary(scores, labels={n: "label of " + n for n in names}, uniform={},
     charts={n: "entropy" if n == "entropy" else "offset" for n in names})
 view = hw.PatternView(summary)
+for suffix in ("svg", "png", "pdf", "html"):
+    view.save(f"view.{suffix}")
 view"""
 POINTS = """() => [...document.querySelector('.bqplot').querySelectorAll('.object_grp')].length"""
 
 
-def test_layer_curves_and_the_grid_follow_each_other_and_stay(page: Page, lab: Lab):
+def test_layer_curves_and_the_grid_follow_each_other_and_stay(page: Page, lab: Lab, browser: Browser):
     path = lab.write("patterns.ipynb", [CELL])
     watch = watched(page)
     open_notebook(page, lab, path.name)
@@ -52,6 +54,7 @@ def test_layer_curves_and_the_grid_follow_each_other_and_stay(page: Page, lab: L
     assert page.evaluate(MODEL_SELECTED) == [19]
     settled(page)  # the saved outputs follow
     save(page)
+    assert_exported(browser, lab.root, "view", ".hw-patterns svg")
     watch.assert_clean()
 
     # reopened without its kernel it is the same picture, and answers to its menu and to keys

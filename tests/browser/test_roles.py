@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
-from .conftest import Lab, command, open_notebook, run_all, save, watched
+from .conftest import Lab, assert_exported, command, open_notebook, run_all, save, watched
 
 pytestmark = pytest.mark.browser
 
@@ -16,6 +16,8 @@ roles = hw.Roles.of({"positional": [E("encoder", 0, 1), E("encoder", 2, 3)], "<b
                     {"encoder": (3, 4)}, rule="by hand")
 roles.save("some.heads")
 first = hw.HeadGrid(np.ones((3, 4)), roles=roles)
+for suffix in ("svg", "png", "pdf", "html"):
+    first.save(f"first.{suffix}")
 second = hw.HeadGrid(roles)
 import ipywidgets
 link = ipywidgets.jslink((first, "selected"), (second, "selected"))
@@ -27,7 +29,7 @@ def cell(layer: int, index: int) -> str:
     return f'[role=gridcell][data-layer="{layer}"][data-head="{index}"]'
 
 
-def test_roles_are_read_out_and_chosen_and_kept(page: Page, lab: Lab):
+def test_roles_are_read_out_and_chosen_and_kept(page: Page, lab: Lab, browser: Browser):
     watch = watched(page)
     path = lab.write("roles.ipynb", [MAKE, "second", ASK])
     open_notebook(page, lab, path.name)
@@ -62,6 +64,7 @@ def test_roles_are_read_out_and_chosen_and_kept(page: Page, lab: Lab):
     page.keyboard.press("ArrowRight")
     assert page.evaluate("() => document.activeElement.getAttribute('aria-label')") == "layer 0 head 2, no role"
     save(page)
+    assert_exported(browser, lab.root, "first", ".hw-grid [role=gridcell]")
     outputs = json.loads(path.read_text("utf-8"))["cells"][1]["outputs"][0]["data"]
     kept = outputs["application/vnd.headwidgets.grid+json"]
     kept = json.loads(kept) if isinstance(kept, str) else kept
