@@ -52,7 +52,8 @@ class Job(Generic[T]):
         partial: The latest partial result, or None.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, held: bool = True) -> None:
+        self._held = held  # by somebody who can look at what is known so far: else it is not put together
         self.name = name
         self.progress: tuple[int, int] = (0, 0)
         self.partial: Any = None
@@ -175,7 +176,7 @@ class Job(Generic[T]):
             offered["cancel"] = lambda: self._stop or (own is not None and own())
         if "on_progress" in names and not self._reporting:
             offered["on_progress"] = _both(self._report, given.get("on_progress"))
-            if "on_partial" in names:
+            if "on_partial" in names and self._held:
                 offered["on_partial"] = _both(self._show, given.get("on_partial"))
             self._reporting = True
         return offered
@@ -293,7 +294,7 @@ def _run(
             return function(*args, **outer._offered(function, kwargs))
         finally:
             outer._reporting = was
-    job: Job[T] = Job(name)
+    job: Job[T] = Job(name, held=False)
     _alive.add(job)
     with (
         _bar(job, progress, delay=0.0 if progress else 2.0),

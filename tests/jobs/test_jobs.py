@@ -338,3 +338,20 @@ def test_waiting_for_another_thread_is_no_circle():
         job = jobs.start(lambda: jobs.start(model.evaluate, ["the cat", "a dog"], [0, 1]).result(timeout=20))
         assert not job.wait(0.5)
     assert job.result(timeout=20).n == 2
+
+
+def test_a_plain_call_puts_nothing_together_that_nobody_sees():
+    given = []
+
+    def work(n, on_progress=None, on_partial=None, cancel=None):
+        given.append(on_partial)
+        return counting(n, on_progress=on_progress, on_partial=on_partial, cancel=cancel)
+
+    assert jobs.run(work, 2) == 2
+    assert given == [None]
+    own = []
+    assert jobs.run(work, 2, on_partial=own.append) == 2
+    assert own == [0, 1]
+    job = jobs.start(work, 3)
+    assert job.result(10) == 3
+    assert job.partial == 2
