@@ -26,8 +26,8 @@ from headwidgets.wire.documents import KindName, Provenance
 _LEAST, _FIRST, _LARGEST = 16, 128, 1024
 """Texts in the first chunk, an eighth of all but at least and at most so many, and in the largest: few are enough to
 see something, many to sort by length."""
-_TOKENS = 512
-"""Padded positions per batch: in small batches of a small chunk little is padding."""
+_TOKENS = 1024
+"""Padded positions per batch; half of it in chunks, where small batches hold less padding."""
 _WINDOWS = ("sliding_window", "local_attention", "window_size", "attention_window")
 
 
@@ -262,6 +262,7 @@ def measure(
         if on_progress is not None:
             on_progress(state.sums.n, len(examples))
 
+    most = _TOKENS // 2 if on_partial is not None else _TOKENS
     for chunk in _chunks(len(examples), seed, on_partial is not None):
         stream(
             model,
@@ -269,7 +270,7 @@ def measure(
             state.look,
             sites=sites,
             order=chunk,
-            max_tokens=_TOKENS if model.device.type == "cpu" else 8 * _TOKENS,
+            max_tokens=most if model.device.type == "cpu" else 8 * most,
             what="measuring patterns",
             after=after,
             cancel=cancel,
