@@ -12,8 +12,7 @@ from headwidgets.models.model import HeadModel
 from headwidgets.models.sites import Site
 from headwidgets.probing.linking.examples import LinkExample
 from headwidgets.text.examples import Example, Side
-from headwidgets.text.placing import place
-from headwidgets.text.words import assign_words
+from headwidgets.text.placing import place, units_of
 
 Units: TypeAlias = NDArray[np.int64]
 
@@ -119,13 +118,8 @@ def _crossed(model: HeadModel, examples: Sequence[LinkExample], written: bool) -
 
 
 def _found(given: LinkExample, side: Side) -> WordSide:
-    """As in `headwidgets.text.placing.place`, on one side of a pair."""
-    spans = sorted(set(given.spans))
-    _, numbers = assign_words(spans, side.offsets, given=True)
-    rank = {n: i for i, n in enumerate(sorted({n for n in numbers if n is not None}))}
-    units = np.array([-1 if n is None else rank[n] for n in numbers], dtype=np.int64)
-    place_of = {span: rank.get(i) for i, span in enumerate(spans)}
-    return _side(given, units, [place_of[span] for span in given.spans], len(rank))
+    """The words of one side of a pair."""
+    return _side(given, *units_of(given.text, given.spans, side.offsets))
 
 
 def sample_of(placed_: PlacedExamples, most: int, seed: int) -> PlacedExamples:
