@@ -15,10 +15,10 @@ SINGULAR, HER, IT = "Number=Sing", "Gender=Fem|Number=Sing|Person=3|PronType=Prs
 
 
 def sentence(words, mentions, document="d", name="s"):
-    """Words as ``form/UPOS/head/relation/feats``, heads from 0."""
+    """Words as ``form~UPOS~head~relation~feats``, heads from 0."""
     made_, at = [], 0
     for word in words.split():
-        form, upos, head, relation, feats = word.split("/")
+        form, upos, head, relation, feats = word.split("~")
         made_.append(Word(form, upos, int(head), relation, (at, at + len(form)), feats=feats.replace(";", "|")))
         at += len(form) + 1
     text = " ".join(word.form for word in made_)
@@ -26,14 +26,14 @@ def sentence(words, mentions, document="d", name="s"):
 
 
 FIRST = sentence(
-    f"the/DET/1/det/_ girl/NOUN/2/nsubj/{SINGULAR} saw/VERB/-1/root/_ the/DET/4/det/_ dogs/NOUN/2/obj/Number=Plur "
-    "and/CCONJ/7/cc/_ a/DET/7/det/_ tree/NOUN/4/conj/Number=Sing",
+    f"the~DET~1~det~_ girl~NOUN~2~nsubj~{SINGULAR} saw~VERB~-1~root~_ the~DET~4~det~_ dogs~NOUN~2~obj~Number=Plur "
+    "and~CCONJ~7~cc~_ a~DET~7~det~_ tree~NOUN~4~conj~Number=Sing",
     [("girl", (0, 1), 1), ("both", (3, 4, 5, 6, 7), 4), ("tree", (6, 7), 7)],
     name="first",
 )
 SECOND = sentence(
-    f"she/PRON/1/nsubj/{HER.replace('|', ';')} liked/VERB/-1/root/_ it/PRON/1/obj/{IT.replace('|', ';')} "
-    "but/CCONJ/6/cc/_ the/DET/5/det/_ tree/NOUN/6/nsubj/Number=Sing was/VERB/1/conj/_ old/ADJ/6/xcomp/_",
+    f"she~PRON~1~nsubj~{HER.replace('|', ';')} liked~VERB~-1~root~_ it~PRON~1~obj~{IT.replace('|', ';')} "
+    "but~CCONJ~6~cc~_ the~DET~5~det~_ tree~NOUN~6~nsubj~Number=Sing was~VERB~1~conj~_ old~ADJ~6~xcomp~_",
     [("girl", (0,), 0), ("tree", (2,), 2), ("tree", (4, 5), 5)],
     name="second",
 )
@@ -41,7 +41,7 @@ SECOND = sentence(
 
 def test_documents_become_windows_of_whole_sentences():
     model = made("bert", "sequence")
-    other = sentence(f"the/DET/1/det/_ cat/NOUN/2/nsubj/{SINGULAR} sat/VERB/-1/root/_", [("cat", (0, 1), 1)], "e")
+    other = sentence(f"the~DET~1~det~_ cat~NOUN~2~nsubj~{SINGULAR} sat~VERB~-1~root~_", [("cat", (0, 1), 1)], "e")
     found = windows(model, [FIRST, SECOND, FIRST, other], 20)
     assert [(w.document, len(w.words)) for w in found] == [("d", 16), ("d", 8), ("e", 3)]
     assert len({w.name for w in found}) == 3
@@ -100,8 +100,8 @@ def test_what_cannot_be_asked_is_counted():
     assert dict(apart.left_out) == {"have it in an earlier window only": 2}
     assert apart.counted == 1
     assert "2 of 3 mentions" in apart.notes("Reported on")[0]
-    lonely = sentence(f"she/PRON/1/nsubj/{HER.replace('|', ';')} ran/VERB/-1/root/_", [("girl", (0,), 0)])
-    short = sentence("girl/NOUN/1/nsubj/_ ran/VERB/-1/root/_", [("girl", (0,), 0)])
+    lonely = sentence(f"she~PRON~1~nsubj~{HER.replace('|', ';')} ran~VERB~-1~root~_", [("girl", (0,), 0)])
+    short = sentence("girl~NOUN~1~nsubj~_ ran~VERB~-1~root~_", [("girl", (0,), 0)])
     none = instances(windows(made("bert", "sequence"), [short, lonely], 40), singletons=True)
     assert dict(none.left_out) == {"have no other mention before them to be confused with": 1}
     assert not none.examples
